@@ -141,11 +141,12 @@ var layers = map[string]layer{
 		append([]string{"internal/observe/storage"}, wordsMay...), wordsWhy,
 	},
 	"internal/observe/messages/tools": {wordsMay, wordsWhy},
+	"internal/observe/messages/talos": {wordsMay, wordsWhy},
 	"internal/observe/messages": {
 		[]string{
 			"internal/observe/messages/table", "internal/observe/messages/kubelet", "internal/observe/messages/runtimes",
 			"internal/observe/messages/linux", "internal/observe/messages/systemd", "internal/observe/messages/refused",
-			"internal/observe/messages/tools",
+			"internal/observe/messages/tools", "internal/observe/messages/talos",
 			"internal/observe/loss", "internal/observe/noise",
 			"internal/event", "internal/parse/lines",
 			"internal/observe/scan", "internal/observe/daemon",

@@ -160,6 +160,7 @@ const (
 	FieldPrivate        Key = "private"
 	FieldProgram        Key = "program"
 	FieldProtocol       Key = "protocol"
+	FieldQueue          Key = "queue"
 	FieldQueued         Key = "queued"
 	FieldQuiet          Key = "quiet"
 	FieldRate           Key = "rate"

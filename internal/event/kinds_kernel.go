@@ -7,6 +7,7 @@ const (
 	KindKernelFrame     Kind = "kernel.frame"
 	KindForkRejected    Kind = "kernel.fork-rejected"
 	KindNetdevBusy      Kind = "kernel.netdev-busy"
+	KindSendStalled     Kind = "kernel.send-stalled"
 	KindServerSilent    Kind = "kernel.file-server-silent"
 	KindBlockError      Kind = "kernel.block-error"
 	KindSoftLockup      Kind = "kernel.soft-lockup"
@@ -53,6 +54,10 @@ var kernelKinds = []KindInfo{
 		text(FieldDevice, "as lo"),
 		count(FieldUsage, "the references"),
 		oneOf(FieldHolds, "what the waiting task holds", "network-lock"),
+	}},
+	{Kind: KindSendStalled, About: "a network card has not sent in time what stands in its queue", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDevice, "as eth0"),
+		text(FieldQueue, "its number, as written"),
 	}},
 	{Kind: KindServerSilent, About: "a file server does not answer, up to the line that says it answers again", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldProtocol, "how it is reached", "nfs", "cifs", "ceph"),

@@ -35,6 +35,7 @@ const (
 	KindWriteRefused      Kind = "daemon.write-refused"
 	KindDescriptorLimit   Kind = "daemon.descriptor-limit"
 	KindDenied            Kind = "daemon.denied"
+	KindHealthFailed      Kind = "daemon.health-failed"
 	KindScopeFailed       Kind = "systemd.scope-failed"
 	KindOperator          Kind = "operator.command"
 	KindUdevTimeout       Kind = "udev.timeout"
@@ -180,6 +181,11 @@ var systemdKinds = []KindInfo{
 		text(FieldPath, "that was to be written"),
 		text(FieldCall, "as open, mkdir or write"),
 		text(FieldError, "as written"),
+	}},
+	{Kind: KindHealthFailed, About: "the health check of a service fails until it succeeds again, as Talos says who runs it", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldService, "as Talos names it: kubelet; cri for the runtime of the pods"),
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether it ran into its time limit"),
 	}},
 	{Kind: KindDenied, About: "SELinux or AppArmor forbade a daemon of the node, or a program that it runs, something", IDs: ofLine, Fields: []FieldInfo{
 		comm,

@@ -12,7 +12,7 @@ var inputs = []string{
 // its syslog identifier.
 var logs = []string{
 	"clock", "cni", "containerd", "cri-dockerd", "crio", "dbus", "dockerd", "kernel", "kubelet", "node",
-	"operator", "runc", "shim", "systemd", "udev",
+	"operator", "runc", "shim", "systemd", "talos", "udev",
 }
 
 // programs are those whose goroutine dumps are known by their packages.

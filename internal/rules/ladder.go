@@ -479,7 +479,10 @@ func (s *search) writeTellFinding(w *weighing, missing []Missing) Finding {
 	f.Container = s.nameContainer(f.bound)
 	s.addSigns(&f, w, near)
 	f.Summary = cmp.Or(r.headline.expand(said), s.summarize(&f))
-	f.Notes, _ = s.writeNotes(&match{}, said)
+	var now []Action
+	if f.Notes, now = s.writeNotes(&match{}, said); len(now) > 0 {
+		f.Remediation.Now = now
+	}
 	for _, o := range w.against {
 		f.Contradictions = append(f.Contradictions, Against{o.objection.Why, s.index.events[o.event].Evidence})
 	}
@@ -675,17 +678,35 @@ func (s *search) writeHypothesis(w *weighing, findings []Finding, missing []Miss
 // maxNotSeen bounds what is named of what was not seen.
 const maxNotSeen = 3
 
-// listNotSeen names the tells that were not seen, in words.
+// listNotSeen names the tells that were not seen, in words. One of which too few events were seen
+// says what is there, and one that a listing shows to be otherwise is not missing.
 func (s *search) listNotSeen(w *weighing) []string {
 	var all []string
 	for i := range s.rule.Tells {
 		t := &s.rule.Tells[i]
-		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t })
+		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t }) || len(s.index.findHits(&t.events).events) > 0 || s.index.showsOtherwise(t)
 		if words := t.describe(s.rule); !seen && words != "" && len(all) < maxNotSeen {
 			all = append(all, words)
 		}
 	}
 	return all
+}
+
+// showsOtherwise says that a listing has the process of which a tell asks for a state, by its number, in
+// another state.
+func (x *index) showsOtherwise(t *TellRule) bool {
+	return slices.ContainsFunc(t.patterns, func(p Pattern) bool {
+		pid := slices.IndexFunc(p.conditions, func(c condition) bool { return c.field == string(event.FieldPID) })
+		state := slices.IndexFunc(p.conditions, func(c condition) bool { return c.field == string(event.FieldState) })
+		if pid < 0 || state < 0 {
+			return false
+		}
+		letter, isOne := p.conditions[state].arg.(string)
+		return isOne && slices.ContainsFunc(x.events, func(e *event.Event) bool {
+			listed := e.FieldText(event.FieldState)
+			return e.Kind == event.KindProcess && listed != "" && !strings.HasPrefix(listed, letter) && meetsConditions(e, p.conditions[pid:pid+1])
+		})
+	})
 }
 
 // describe is the tell in words, as [StepRule.describe].

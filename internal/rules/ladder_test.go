@@ -260,6 +260,46 @@ func TestSoleExplanation(t *testing.T) {
 	require.Empty(t, Evaluate(cat, line(events...)).Findings, "another rule explains one of the two")
 }
 
+// TestNotSeen: what a listing shows to be otherwise is not missed, and of what was seen too seldom
+// something is there.
+func TestNotSeen(t *testing.T) {
+	cat, err := Load(nil, Files{FS: fstest.MapFS{"busy.yaml": {Data: []byte(`id: busy
+title: PID 1 is busy
+role: root
+mechanism: m
+needs: [{any: [kernel.log], collect: dmesg}]
+steps: [{id: chain, role: cause, text: "never", kind: never}]
+verdict: {confirmed: chain}
+tells:
+  - {id: works, text: "PID 1 works", why: w, kind: works}
+  - {id: sleeps, text: "PID 1 sleeps", why: w, kind: thread.sample, match: {pid: 1, state: D}}
+  - {id: many, text: "many lines", why: w, kind: many, min: 3}
+headline: "{chain.comm}"
+`)}}})
+	require.NoError(t, err)
+	listed := func(pid int, state string) event.Event {
+		e := ev("process", when(2), field("state", state))
+		e.IDs.PID = pid
+		return e
+	}
+	works := ev("works", when(1))
+	for name, c := range map[string]struct {
+		besides []event.Event
+		want    []string
+	}{
+		"nothing else":                {nil, []string{"PID 1 sleeps", "many lines"}},
+		"a listing in which it works": {[]event.Event{listed(1, "Rs")}, []string{"many lines"}},
+		"one in which it sleeps":      {[]event.Event{listed(1, "Ds")}, []string{"PID 1 sleeps", "many lines"}},
+		"one of another process":      {[]event.Event{listed(7, "Rs")}, []string{"PID 1 sleeps", "many lines"}},
+		"one line of many":            {[]event.Event{ev("many", when(3))}, []string{"PID 1 sleeps"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Evaluate(cat, line(append([]event.Event{works}, c.besides...)...))
+			require.Equal(t, c.want, r.Hypotheses[0].NotSeen)
+		})
+	}
+}
+
 // TestTellsRaiseMatch holds that a match of the chain takes the verdict that its tells allow, with
 // what they show.
 func TestTellsRaiseMatch(t *testing.T) {

@@ -174,7 +174,9 @@ func (c clause) expand(s seen) (string, bool) {
 			continue
 		}
 		value, ok := p.fillPlaceholder(s)
-		complete = complete && ok
+		if complete = complete && ok; !ok && i == 0 && p.field == string(event.FieldComm) {
+			value = "a thread" // of which somebody printed no more than its number
+		}
 		switch {
 		case p.format != "count" || value != "1":
 		case c.isBracketed(i):

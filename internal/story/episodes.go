@@ -201,7 +201,7 @@ func (s *story) mayGoOn(p *part) bool {
 			}
 		}
 	}
-	if slices.ContainsFunc(moments, s.isStateAtEnd) {
+	if slices.ContainsFunc(moments, s.isStateAtEnd) || slices.ContainsFunc(moments, isStillWaiting) {
 		return true
 	}
 	slices.SortStableFunc(moments, func(a, b *event.Event) int { return a.Last().T.Compare(b.Last().T) })
@@ -215,6 +215,10 @@ func (s *story) mayGoOn(p *part) bool {
 	end := s.endOfSource(last)
 	return !end.IsZero() && end.Sub(last.Last().T) <= min(pause, liveTime) && s.findLastMoment().Sub(last.Last().T) <= liveTime
 }
+
+// isStillWaiting says that a dump shows a wait, which was not over then. It is no lower bound where only its
+// minutes are known.
+func isStillWaiting(e *event.Event) bool { return e.Open && e.HasVagueStart() }
 
 // isStateAtEnd says that an event is an answer to collect, at the end of the input: so it was when
 // collect asked, however short the answer took.

@@ -42,6 +42,8 @@ func TestEndOfCause(t *testing.T) {
 		e.Source, e.Evidence = "dbus.log", []event.Quote{{Pos: event.Pos{File: "bus"}}}
 		return e
 	}
+	waits, ended := ev(event.KindGoroutine, from(20, 140), open), ev(event.KindGoroutine, from(20, 140))
+	waits.Start.Prec, ended.Start.Prec = 100*time.Second, 100*time.Second
 	down := ev(event.KindUnitGivenUp, when(5), field(event.FieldDaemon, "kubelet"))
 	for name, c := range map[string]struct {
 		events []event.Event
@@ -51,6 +53,8 @@ func TestEndOfCause(t *testing.T) {
 		"the log ends with it":            {[]event.Event{limit(0), limit(10), limit(20)}, 30, true},
 		"the log goes on":                 {[]event.Event{limit(0), limit(10), limit(20)}, 60, false},
 		"it comes seldom":                 {[]event.Event{limit(0), limit(100), limit(200)}, 390, true},
+		"a wait of minutes in a dump":     {[]event.Event{waits}, 500, true},
+		"a wait of minutes that ended":    {[]event.Event{ended}, 500, false},
 		"a unit that is given up":         {[]event.Event{limit(0), down}, 500, true},
 		"a unit that was started by hand": {[]event.Event{limit(0), down, ev(event.KindKubeletStart, when(90), func(e *event.Event) { e.Component = "kubelet" })}, 500, false},
 	} {
@@ -59,6 +63,34 @@ func TestEndOfCause(t *testing.T) {
 			tl.Coverage = append(tl.Coverage, timeline.Coverage{Source: "dbus.log", File: "bus", Start: at(0).T, End: at(c.until).T})
 			got, _ := episodeOf(t, tl)
 			require.Equal(t, c.open, got.Open)
+		})
+	}
+}
+
+// TestMachineWentDown: that the machine went down with a cause or after it is said beside the cause; an
+// earlier end of the machine is another matter.
+func TestMachineWentDown(t *testing.T) {
+	const panics = `
+id: notready-rebooted
+title: t
+role: notready
+needs: [{any: [kernel.log], collect: "dmesg"}]
+steps: [{id: panic, role: cause, text: "p", kind: kernel.panic}]
+verdict: {likely: panic}
+headline: "the kernel stopped the machine, {panic.start}; and more"
+`
+	for name, c := range map[string]struct {
+		panics float64
+		says   string
+	}{
+		"after it":  {70, "likely as well: the kernel stopped the machine"},
+		"before it": {10, notReadyNotShown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tl := line(ev(event.KindBusLimit, when(60)), ev(event.KindPanic, when(c.panics)))
+			tl.Stalls = nil
+			result := evaluate(catalogOf(t, seesHeld, panics), tl)
+			require.Contains(t, result.Headline, c.says)
 		})
 	}
 }

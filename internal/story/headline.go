@@ -65,17 +65,50 @@ func (s *story) describeEffect(about *part) []string {
 	if stall == nil && len(s.timeline.Stalls) > 0 && !about.live { // it has no time
 		stall = &s.timeline.Stalls[0]
 	}
-	switch {
+	switch down := s.findReboot(about); {
 	case stall == nil && about.live:
 		return nil
+	case stall == nil && down != nil:
+		return []string{fmt.Sprintf(alsoSaid, down.Verdict, clauseOf(down.Summary))}
 	case stall == nil && s.complaint != nil:
 		return []string{describeComplaint(s.complaint)}
+	case stall == nil && s.keepsKubeletDown(about):
+		return []string{kubeletDown}
 	case stall == nil:
 		return []string{notReadyNotShown}
 	case about.Role != rules.Root:
 		return []string{s.describeStall(stall), stallUnexplained}
 	}
 	return []string{s.describeStall(stall)}
+}
+
+// findReboot returns the part that says that the machine went down after a cause, or with it; nil for none.
+func (s *story) findReboot(about *part) *part {
+	i := slices.IndexFunc(s.parts, func(p *part) bool {
+		return p != about && p.Rule == rebooted && p.Verdict >= rules.Likely &&
+			(p.Cause.Start.IsZero() || about.Cause.Start.IsZero() || !p.Cause.Start.Before(about.Cause.Start))
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.parts[i]
+}
+
+// clauseOf is the first clause of a sentence.
+func clauseOf(text string) string {
+	first, _, _ := strings.Cut(trimSentence(text), "; ")
+	return first
+}
+
+// keepsKubeletDown says that a kubelet does not start because of a cause, and that none started later.
+func (s *story) keepsKubeletDown(about *part) bool {
+	return slices.ContainsFunc(about.Chain, func(step rules.Step) bool {
+		return slices.ContainsFunc(step.Events, func(failed *event.Event) bool {
+			return failed.Kind == event.KindStartFailed && !slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
+				return (e.Kind == event.KindKubeletStart || e.Kind == event.KindNodeReady) && !e.Start.T.Before(failed.Start.T)
+			})
+		})
+	})
 }
 
 // describeStalled says, when no cause is named, where it hangs and since when.
@@ -85,6 +118,8 @@ func (s *story) describeStalled(suspects []Suspect) string {
 	switch {
 	case s.complaint != nil && (fallback == nil || fallback.ByTells): // it is more exact
 		said = append(said, describeComplaint(s.complaint))
+	case fallback != nil && s.describeOneContainer(fallback) != "":
+		said = append(said, s.describeOneContainer(fallback))
 	case fallback != nil:
 		said = append(said, trimSentence(fallback.Summary))
 	}
@@ -99,6 +134,32 @@ func (s *story) describeStalled(suspects []Suspect) string {
 		said = append(said, fmt.Sprintf(firstSuspect, suspects[0]))
 	}
 	return strings.Join(said, "; ")
+}
+
+// describeOneContainer says which calls were late where all of them are about one container: the runtime
+// answers for the others. Empty where that is not so.
+func (s *story) describeOneContainer(fallback *part) string {
+	container, methods, late := "", []string(nil), map[*event.Event]bool{}
+	for _, e := range s.timeline.Events {
+		method := e.FieldText(event.FieldMethod)
+		if e.Kind != event.KindCRIError && e.Kind != event.KindCRICall || e.FieldText(event.FieldDeadline) != "true" {
+			continue
+		}
+		if e.IDs.Container == "" || container != "" && e.IDs.Container != container {
+			return ""
+		}
+		container, late[e] = e.IDs.Container, true
+		if !slices.Contains(methods, method) {
+			methods = append(methods, method)
+		}
+	}
+	isLate := func(e *event.Event) bool { return late[e] || e.Kind == event.KindStall }
+	if len(late) < 2 || slices.ContainsFunc(fallback.Chain, func(step rules.Step) bool {
+		return !slices.ContainsFunc(step.Events, isLate)
+	}) {
+		return ""
+	}
+	return fmt.Sprintf(lateForOne, event.ShortID(container), strings.Join(methods[:min(len(methods), maxNamed)], ", "))
 }
 
 // describeEarlier names the causes of other episodes, in the past tense.

@@ -85,7 +85,7 @@ func (s *story) describeUnrecognised() string {
 	case !isRecognised(s.timeline):
 		return fmt.Sprintf(nothingRecognised, anotherKind)
 	case s.knowsRoutine():
-		return fmt.Sprintf(tooLittle, s.describeRoutine()+s.describeRestarts())
+		return fmt.Sprintf(tooLittle, s.describeRoutine()) + s.describeRestarts()
 	case writers != "":
 		return fmt.Sprintf(nothingKnown, writers)
 	}

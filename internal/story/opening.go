@@ -185,7 +185,9 @@ func (s *story) writeOpening(about *part, state State, next []NextStep, hypothes
 	switch {
 	case cure && (about.Verdict >= rules.Likely || len(next) == 0):
 		first := &about.Remediation.Now[0]
-		o.Advice, o.Hazard = first.Do, first.Hazard
+		if o.Advice, o.Hazard = first.Do, first.Hazard; s.findReboot(about) != nil {
+			o.Advice = downSince + o.Advice
+		}
 		runs := s.findRuntimes()
 		for _, command := range first.Commands {
 			o.Commands = append(o.Commands, commandFor(command, runs))

@@ -53,7 +53,7 @@ func TestStates(t *testing.T) {
 		"a stall":                    {withStalls(line(hung), stall()), Stalled, "relist stood still 3m12s"},
 		"a sign":                     {line(hung, exitOf(idA, 1)), Signs, "kernel.hung-task"},
 		"routine of a trace":         {line(exitOf(idA, 1)), Healthy, "a stall of relist would not show in it"},
-		"routine in few lines":       {drop(line(exitOf(idA, 1)), "strace"), Unrecognised, "that is too little to say how the node was"},
+		"routine in few lines":       {drop(line(exitOf(idA, 1)), "strace"), Unrecognised, "too few to say that the node was well"},
 		"a daemon in the kernel":     {line(held), Signs, "thread.sample"},
 		"a node that is ready":       {line(exitOf(idA, 1), ready), Healthy, "nothing but routine"},
 		"routine in a whole journal": {dense(line(exitOf(idA, 1))), Healthy, "nothing but routine of containerd, kubelet"},

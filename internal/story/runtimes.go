@@ -50,6 +50,9 @@ func (s *story) findRuntimes() []string {
 		if e.FieldText(event.FieldReserved) == "true" {
 			note("containerd") // no other says so
 		}
+		if strings.Contains(e.FieldText(event.FieldError), "operation timeout: ") {
+			note("dockerd") // as the kubelet's own client of docker says it
+		}
 		if e.Kind == event.KindCRIError || e.Kind == event.KindRelistFailed {
 			for _, r := range runtimeNames {
 				seen[r.program] = seen[r.program] || strings.Contains(e.FieldText(event.FieldError), r.socket)

@@ -43,6 +43,9 @@ const (
 	stallUnexplained   = "whether the stall came from it is not shown"
 	mayComeFrom        = "it may come from this: %s (%s)" // sentence, verdict
 	notReadyNotShown   = "whether NotReady came from it is not shown"
+	kubeletDown        = "a node whose kubelet does not start is NotReady"
+	alsoSaid           = "%s as well: %s" // verdict, sentence
+	downSince          = "The machine has gone down since: look when the trouble comes again. "
 	notPLEG            = "not PLEG: "
 	earlierEpisode     = "earlier, from %s on: %s (%s)"
 	nothingRecognised  = "no line of a kubelet, a runtime, the kernel, systemd, a goroutine dump or a trace; it seems to be %s"
@@ -53,11 +56,12 @@ const (
 	momentOf           = ", at %s"
 	moreSources        = " and %d more"
 	fromTo             = ", from %s to %s"
-	tooLittle          = "nothing here shows a stall or a cause: %s; that is too little to say how the node was"
+	tooLittle          = "these lines are %s, and too few to say that the node was well"
 	showsNoStall       = "; a stall of relist would not show in it"
 	restartedOnce      = "; %s was restarted at %s"
 	restartedOften     = "; %s was restarted %d times, the last at %s"
 	tooFewLines        = "; so few lines do not show that the node stayed well"
+	lateForOne         = "every call that ran into its time limit was for container %s: %s" // id, calls
 	firstSuspect       = "suspect: %s"
 	nothingRead        = "no line of the inputs could be read; the account of the files says of each why"
 

@@ -340,7 +340,7 @@ func isRoutine(e *event.Event) bool {
 			e.FieldText(event.FieldMethod) == "ContainerStatus" && strings.Contains(e.FieldText(event.FieldError), "code = NotFound")
 	case event.KindCRICall:
 		return e.FieldText(event.FieldDeadline) != "true" && e.Duration() < longCall && !hasFailed(e)
-	case event.KindDaemonBoot, event.KindUnitStarting:
+	case event.KindDaemonBoot, event.KindUnitStarting, event.KindHealthFailed: // at its start a service does not answer yet
 		return !e.Open && e.Duration() < longBoot
 	case event.KindKubeEvent:
 		return slices.Contains(harmlessReasons, e.FieldText(event.FieldReason)) || e.FieldText(event.FieldType) != "Warning" && !slices.Contains(troubledReasons, e.FieldText(event.FieldReason))

@@ -97,8 +97,8 @@ var strongKinds = []event.Kind{
 	event.KindBusLimit, event.KindQueueFull, event.KindBusUnsupported, event.KindPendingReplies,
 	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed,
 	event.KindExitFailed, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitStartFailed, event.KindUnitExit,
-	event.KindDatabaseWait, event.KindUnitStarting,
-	event.KindFileSystem, event.KindNodeCondition, event.KindNodeNotReady, event.KindNetdevBusy,
+	event.KindDatabaseWait, event.KindUnitStarting, event.KindHealthFailed,
+	event.KindFileSystem, event.KindNodeCondition, event.KindNodeNotReady, event.KindNetdevBusy, event.KindSendStalled,
 	event.KindAllocDeadlock, event.KindPageAllocFailed, event.KindRCUStall, event.KindClockStep, event.KindKubeEvent,
 	event.KindScopeFailed, event.KindDenied,
 }
@@ -217,6 +217,9 @@ var questions = []question{
 	{lacks: []string{"processes"}, command: listThreads, note: wantNoArgs},
 	{lacks: []string{"kernel.log"}, command: readKernelLog},
 }
+
+// rebooted is the rule that says that the machine went down: what was going on then is over.
+const rebooted = "notready-rebooted"
 
 // deadRuntime are the rules that say that the runtime is gone, stopped, or cannot react to a signal.
 var deadRuntime = []string{"runtime-process-down", "runtime-process-stopped"}

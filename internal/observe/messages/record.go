@@ -16,6 +16,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/messages/runtimes"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/systemd"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/talos"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/tools"
 )
 
@@ -23,7 +24,7 @@ import (
 var tables = []table.Table{
 	kubelet.Table, runtimes.Containerd, runtimes.Dockerd, runtimes.CRIO, systemd.Table, tools.Operator, systemd.Bus, runtimes.Runc,
 	linux.Table, kubelet.APIServer, tools.Listings, tools.Commands, tools.Clients, systemd.Units, tools.Versions, runtimes.NRI, runtimes.Reserved, refused.Table, refused.Limits, tools.Health,
-	systemd.Udev, tools.Clock, noiseTable,
+	systemd.Udev, tools.Clock, talos.Table, noiseTable,
 }
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.

@@ -157,6 +157,8 @@ func repeatedLine(from, reason, message string) (line, writer string) {
 	switch {
 	case reason == "ContainerGCFailed": // the kubelet's own, whose message is no line of its log
 		return reason + " " + message, "kubelet"
+	case reason == "ImageGCFailed" && strings.HasSuffix(message, "context deadline exceeded"): // of the runtime's list; other reasons are the disk's
+		return "Image garbage collection failed: " + message, "kubelet"
 	case reason == "FailedCreatePodContainer" && strings.Contains(message, "waiting for systemd to "): // what made the kubelet's own call of libcontainer fail
 		return message, "kubelet"
 	}

@@ -157,7 +157,14 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 		return dst
 	}
 	line, writer := repeatedLine(k.from, k.reason, k.message)
-	return appendRepeated(dst, line, writer, at, k.quotes)
+	before = len(dst)
+	dst = appendRepeated(dst, line, writer, at, k.quotes)
+	for i := before; i < len(dst); i++ {
+		if dst[i].Kind == event.KindGCFailed {
+			dst[i].AddNumber(event.FieldRepeats, k.count)
+		}
+	}
+	return dst
 }
 
 // readiness is the node becoming Ready or NotReady, as the kubelet says it.

@@ -165,6 +165,11 @@ func (h *header) scanForeign(b []byte) (n int) {
 			}
 		}
 	case b[2] < utf8.RuneSelf:
+		if b[5] == ':' || b[7] == ':' || b[9] == ':' { // Talos' console has a blank before each line
+			if n = h.scanFacility(b[1:]); n > 0 {
+				return n + 1
+			}
+		}
 		return 0
 	default: // the Japanese months before October are padded
 		at = 1

@@ -260,6 +260,7 @@ func hasEarlyNumber(line string) bool {
 //	27916 27400 Ds __refrigerator /usr/local/bin/runc init
 //	D 4411 containerd-shim
 //	14378 14378 13862 Ds   __refrigerator   runc:[2:INIT]   runc init
+//	14378 Ds   refrigerator   Mon Oct 28 00:49:38 2024 runc init
 func readListedRow(line string, words []column) (fields []event.Pair, ok bool) {
 	var ids []string
 	state, wchan := "", ""
@@ -274,9 +275,14 @@ cells:
 		case state == "" && isProcessState(w):
 			state = w
 			add("STAT", w)
-		case state != "" && wchan == "" && (w == "-" || isWaitChannel(w) && (strings.Contains(w, "_") || i+1 < len(words) && isCommand(words[i+1].name))):
+		case state != "" && wchan == "" && !isStartDate(words[i:]) && (w == "-" || isWaitChannel(w) && (strings.Contains(w, "_") || i+1 < len(words) && isCommand(words[i+1].name)) ||
+			symbolBytes.HasAll(w) && isStartDate(words[i+1:])):
 			wchan = w
 			add("WCHAN", w)
+		case len(ids) > 0 && isStartDate(words[i:]):
+			year := words[i+4]
+			add("STARTED", line[words[i].at:year.at+len(year.name)])
+			i += 4
 		case len(ids) > 0 && isClock(w):
 			add("ELAPSED", w)
 		case i == 0 && w == "root":
@@ -305,6 +311,12 @@ cells:
 	}
 	add("ARGS", line[rest[0].at:])
 	return fields, true
+}
+
+// isStartDate says that words begin with a start as ps prints it whole (lstart): Mon Oct 28 00:49:38 2024.
+func isStartDate(words []column) bool {
+	return len(words) >= 5 && len(words[0].name) == 3 && len(words[1].name) == 3 && isWhole(words[2].name) &&
+		isClock(words[3].name) && strings.Count(words[3].name, ":") == 2 && len(words[4].name) == 4 && isWhole(words[4].name)
 }
 
 // isCommand says that a word is the path of a program, a thread of the kernel, or one of the

@@ -39,6 +39,7 @@ var Table = table.Table{
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
 		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
+		{[]string{"LastHeartbeatTime:"}, youngKubelet},
 		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
 		{[]string{"ontainer runtime is down"}, table.Says(event.KindRuntimeDown, "container runtime is down")},
 		{[]string{"Condition Ready of node "}, testedNode},
@@ -196,8 +197,12 @@ func tooLarge(text string) []event.Field {
 //
 //	"Container garbage collection failed" err="rpc error: …"                       (the kubelet's log, quoted from 1.21 on)
 //	Warning  ContainerGCFailed  119s (x2523 over 42h)  kubelet  rpc error: …       (events of the node)
+//	Warning  ContainerGCFailed  …  {kubelet node-1}  operation timeout: context deadline exceeded      (with docker itself)
 func gcFailed(r *event.Record) (event.Event, bool) {
 	reason := cmp.Or(table.ErrorOf(r), scan.After(r.Message(), "rpc error: "))
+	if timedOut := scan.After(r.Message(), "ContainerGCFailed ", "garbage collection failed: "); reason == "" && table.IsDeadline(timedOut) {
+		reason = timedOut
+	}
 	e := event.New(event.KindGCFailed, "the kubelet could not collect dead containers", table.ErrorFields(reason)...)
 	e.AddFields(tooLarge(reason)...)
 	e.AddFields(repeated.LostRuntime(reason)...)
@@ -264,6 +269,7 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	quoted, _ := scan.Between(text, `"`, `"`)
 	e.IDs.Container = cmp.Or(
 		scan.ContainerID(r.Value("podSandboxId", "podSandboxID", "sandboxID", "containerID")), scan.ContainerID(quoted),
+		scan.ContainerID(scan.FirstWord(scan.After(text, "ExecSync "))), // up to 1.20 without quotes
 	)
 	if method == "PodSandboxStatus" || method == "StopPodSandbox" {
 		e.IDs.Sandbox, e.IDs.Container = e.IDs.Container, ""

@@ -2,7 +2,9 @@ package kubelet
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
@@ -209,6 +211,25 @@ func imageFSFailed(r *event.Record) (event.Event, bool) {
 	e.AddFields(table.ErrorFields(reason)...)
 	return e, reason != ""
 }
+
+// youngKubelet is the start of a kubelet whose first minutes a line of it shows: a time that Go prints has
+// the age of its process behind "m=" (up to 1.20).
+//
+//	Node became not ready: {Type:Ready Status:False LastHeartbeatTime:2018-11-24 18:03:12.54758975 +0800 CST m=+1.771800734 LastTransitionTime:… Message:container runtime is down}
+func youngKubelet(r *event.Record) (event.Event, bool) {
+	heartbeat, _, _ := strings.Cut(scan.After(r.Raw, "LastHeartbeatTime:"), " LastTransitionTime:")
+	_, seconds, _ := strings.Cut(heartbeat, " m=+")
+	age, err := strconv.ParseFloat(seconds, 64)
+	if err != nil || age <= 0 || age > youngest.Seconds() || r.Time.IsZero() {
+		return event.Event{}, false
+	}
+	e := event.New(event.KindKubeletStart, "the kubelet's process starts")
+	e.Start = r.Time.Add(-time.Duration(age * float64(time.Second)))
+	return e, true
+}
+
+// youngest is how old a kubelet is at most of which that matters: its start explains what it says first.
+const youngest = 5 * time.Minute
 
 // watchFailed is cAdvisor that cannot ask the runtime about a cgroup that came up:
 //

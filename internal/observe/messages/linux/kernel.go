@@ -33,6 +33,7 @@ var Table = table.Table{
 		{[]string{"__refrigerator+"}, kernelFrame("__refrigerator")},
 		{[]string{"fork rejected by pids controller"}, forkRejected},
 		{[]string{"unregister_netdevice", " to become free. Usage"}, netdevBusy},
+		{[]string{"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected"}, sendStalled},
 		{[]string{" not responding, ", "nfs: server "}, fileServer},
 		{[]string{" has not responded in "}, cifsServer},
 		{[]string{"ceph: mds", "]: mds"}, cephServer},

@@ -1,0 +1,89 @@
+// Package talos knows what machined, the first process of Talos, says of the services that it runs.
+package talos
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Table is what machined writes into the kernel's log, and shows on the console, 0.3 to 1.12:
+//
+//	[talos] service[kubelet](Running): Health check failed: Get "http://127.0.0.1:10248/healthz": context deadline exceeded
+var Table = table.Table{
+	Component: "talos", Relays: []string{"kernel", table.HostProgram}, Unnamed: "talos",
+	Rows: []table.Row{
+		{[]string{"Health check failed: ", "Health check successful"}, healthCheck},
+		{[]string{"going to restart forever: "}, startRefused},
+	},
+}
+
+// source is the log of machined, wherever its lines are read.
+const source = "talos.log"
+
+// cutService takes the service and the message off a line of machined. The services cri and kubelet are
+// the runtime of the pods and the kubelet; containerd is another one, for the programs of Talos alone.
+func cutService(r *event.Record) (service, message string, ok bool) {
+	head, message, ok := strings.Cut(r.Message(), "): ")
+	service, _, found := strings.Cut(scan.After(head, "service["), "](")
+	return service, strings.TrimSpace(message), ok && found && service != "" && !strings.ContainsAny(service, " []")
+}
+
+// component is what a service is called where other programs tell of it.
+func component(service string) string {
+	switch service {
+	case "kubelet":
+		return "kubelet"
+	case "cri":
+		return "containerd"
+	}
+	return "talos"
+}
+
+// healthCheck is a change of a service's health. Machined asks each service every few seconds, and says
+// only what is new (internal/app/machined/pkg/system/service_runner.go):
+//
+//	service[cri](Running): Health check failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded
+//	service[cri](Running): Health check successful
+func healthCheck(r *event.Record) (event.Event, bool) {
+	service, message, ok := cutService(r)
+	reason, failed := strings.CutPrefix(message, "Health check failed: ")
+	if !ok || !failed && message != "Health check successful" {
+		return event.Event{}, false
+	}
+	e := event.Event{
+		Kind: event.KindHealthFailed, Component: component(service), Source: source,
+		Text: "the health check of " + service + " succeeds again", Fields: []event.Field{event.FieldService.Text(service)},
+		Span: event.Span{Key: "health/" + service, State: true, Edge: event.End},
+	}
+	if failed {
+		e.Span.Edge, e.Text = event.Begin, "the health check of "+service+" fails: "+table.Clip(reason)
+		e.AddFields(event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason)))
+	}
+	return e, true
+}
+
+// startRefused is a service of which machined cannot make a container, because nobody listens at the
+// socket of the runtime of the pods:
+//
+//	service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: failed to create task: "kubelet": connection error: desc = "transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused"
+func startRefused(r *event.Record) (event.Event, bool) {
+	service, message, ok := cutService(r)
+	if !ok || !strings.Contains(message, "connection refused") || strings.Contains(message, "/system/run/") {
+		return event.Event{}, false
+	}
+	for _, f := range repeated.LostRuntime(message) {
+		if f.Key == event.FieldGone {
+			e := event.New(
+				event.KindSocketRefused, "Talos cannot start "+service+": nobody listens at the socket of "+f.Value.Text(), f,
+				event.FieldProgram.Text(service), event.FieldError.Text(table.Clip(message)),
+			)
+			e.Component, e.Source = component(service), source
+			return e, true
+		}
+	}
+	return event.Event{}, false
+}
