@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -228,7 +229,7 @@ func readFiles(t *testing.T, path string) (files []file) {
 	require.NoError(t, err)
 	for in := tar.NewReader(zip); ; {
 		head, err := in.Next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return files
 		}
 		require.NoError(t, err)
