@@ -182,6 +182,8 @@ func TestRoutine(t *testing.T) {
 		ev("filesystem", with("used_percent", event.Int(100))), ev("node.condition", field("condition", "Ready"), field("status", "Unknown")),
 		ev("kubernetes.event", field("type", "Warning")), ev("kubelet.pleg-unhealthy"),
 		{Kind: event.KindCollectItem, Component: "kubelet"},
+		ev("kubelet.sync-loop-late"), // by /healthz
+		ev("kubelet.sync-loop-late", when(0), func(e *event.Event) { e.End = at(15) }),
 	} {
 		require.False(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)
 	}
@@ -190,6 +192,7 @@ func TestRoutine(t *testing.T) {
 		ev("filesystem", with("used_percent", event.Int(40))), ev("node.condition", field("condition", "MemoryPressure"), field("status", "False")),
 		ev("kubernetes.event", field("type", "Normal"), field("reason", "NodeReady")),
 		ev("kubelet.pleg-unhealthy", with("never", event.Bool(true))), ev("noise"), ev("collect.item"),
+		ev("kubelet.sync-loop-late", when(0), func(e *event.Event) { e.End = at(2.4) }),
 	} {
 		require.True(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)
 	}

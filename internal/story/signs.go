@@ -342,6 +342,8 @@ func isRoutine(e *event.Event) bool {
 		return e.FieldText(event.FieldDeadline) != "true" && e.Duration() < longCall && !hasFailed(e)
 	case event.KindDaemonBoot, event.KindUnitStarting, event.KindHealthFailed: // at its start a service does not answer yet
 		return !e.Open && e.Duration() < longBoot
+	case event.KindSyncLoopLate:
+		return e.Duration() > 0 && e.Duration() < longHousekeeping
 	case event.KindKubeEvent:
 		return slices.Contains(harmlessReasons, e.FieldText(event.FieldReason)) || e.FieldText(event.FieldType) != "Warning" && !slices.Contains(troubledReasons, e.FieldText(event.FieldReason))
 	case event.KindNodeCondition:

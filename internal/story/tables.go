@@ -70,6 +70,10 @@ var longWaits = map[string]time.Duration{"cni-plugin": 15 * time.Second}
 // is shorter explains the calls that met it, see [restarts.MarkRestarting].
 const longBoot = 20 * time.Second
 
+// longHousekeeping is how long the kubelet's housekeeping takes at least to be a sign: from there on
+// kubelets up to 1.26 complained; newer ones do after a second, as on any busy node.
+const longHousekeeping = 15 * time.Second
+
 // slowAnswer is how long an answer of a daemon to plegdiag collect, or of the kernel in a trace, takes
 // at least to be a sign.
 const slowAnswer = time.Second
