@@ -188,9 +188,9 @@ func (w *weighing) climb(x *index, limit Verdict) {
 				w.verdict = RuledOut
 				return
 			}
-			w.verdict--
+			w.verdict = max(w.verdict-1, Weighed) // each time: below the first verdict the last would follow
 		}
-		w.verdict = min(max(w.verdict, Weighed), limit)
+		w.verdict = min(w.verdict, limit)
 	case len(w.tells)+len(w.supports) > 0:
 		w.verdict = Weighed
 		if len(w.tells) == 0 && slices.ContainsFunc(w.against, func(o opposed) bool { return o.objection.Effect != "lowers" }) {
@@ -281,7 +281,8 @@ func (x *index) mayLieNear(o *Objection, ev, tell int32) bool {
 }
 
 // listAgainstTells returns the contradictions of the rule that apply to some tells or supports.
-// Those that bind have spoken before, and one with a time has to lie in that of a tell.
+// Those that bind have spoken before, and one with a time has to lie in that of a tell. An event speaks
+// once, however many of them it fits.
 func (s *search) listAgainstTells(tells []sign) []opposed {
 	var all []opposed
 	for i := range s.rule.RulesOut {
@@ -291,7 +292,9 @@ func (s *search) listAgainstTells(tells []sign) []opposed {
 		}
 		for _, ev := range s.index.findHits(&o.events).events {
 			if o.anchor < 0 || s.index.liesInTells(o, tells, ev) {
-				all = append(all, opposed{o, ev})
+				if !slices.ContainsFunc(all, func(known opposed) bool { return known.event == ev }) {
+					all = append(all, opposed{o, ev})
+				}
 				break
 			}
 		}

@@ -31,6 +31,9 @@ supports:
 rules_out:
   - {id: thawed, kind: thawed, why: "it was thawed"}
   - {id: doubt, kind: doubt, why: "doubtful", effect: lowers}
+  - {id: more, kind: more, why: "more doubtful", effect: lowers}
+  - {id: most, kind: most, why: "most doubtful", effect: lowers}
+  - {id: same, kind: most, why: "the same again", effect: lowers}
 headline: "{chain.comm} is frozen"
 `
 
@@ -89,6 +92,9 @@ func TestLadder(t *testing.T) {
 		"a tell, and something against": {[]event.Event{sleeperOf("runc"), ev("thawed")}, RuledOut},
 		"a tell, and a doubt":           {[]event.Event{sleeperOf("runc"), ev("doubt")}, Possible},
 		"a tell alone, and a doubt":     {[]event.Event{sleeperOf("java"), ev("doubt")}, Weighed},
+		"a tell alone, and many doubts": {[]event.Event{sleeperOf("java"), ev("doubt"), ev("more"), ev("most")}, Weighed},
+		"a tell, and many doubts":       {[]event.Event{sleeperOf("runc"), ev("doubt"), ev("more"), ev("most")}, Weighed},
+		"one line counts once against":  {[]event.Event{sleeperOf("runc"), ev("most")}, Possible},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Evaluate(readFrozen(t), line(c.events...))
