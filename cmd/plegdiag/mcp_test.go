@@ -129,7 +129,11 @@ var walked = []string{
 // TestMCPFindsTheCause: with the tools alone an agent finds root, evidence and next step.
 func TestMCPFindsTheCause(t *testing.T) {
 	a := newAgent(t, "../../testdata")
-	for _, name := range walked {
+	incidents := walked
+	if raced { // each answer is a process of its own, which takes seconds then
+		incidents = walked[:2]
+	}
+	for _, name := range incidents {
 		listed := ask[mcp.Bundles](a, "bundles", arguments{"dir": name})
 		i := slices.IndexFunc(listed.Entries, func(e mcp.Listed) bool { return strings.HasPrefix(filepath.Base(e.Path), "bundle") })
 		require.GreaterOrEqual(t, i, 0, name)
