@@ -89,13 +89,21 @@ Exit status: 0 all bundles were tried, whatever became of them; 1 some were not;
 // of it.
 const leastMemory = 128 << 20
 
+// requireLinux returns the error of a command that has to bound what a bundle may take.
+func requireLinux(command, hint string) error {
+	if runtime.GOOS == "linux" {
+		return nil
+	}
+	return &failure{
+		status: statusFailed, err: errors.New(command + " bounds what each bundle may take, and only on Linux"),
+		hint: hint,
+	}
+}
+
 // runBatch checks the flags, analyses, and says what was done.
 func runBatch(ctx context.Context, o *batchOptions, s streams) error {
-	if runtime.GOOS != "linux" {
-		return &failure{
-			status: statusFailed, err: errors.New("batch bounds what each bundle may take, and only on Linux"),
-			hint: "plegdiag analyze BUNDLE, for one bundle after the other",
-		}
+	if err := requireLinux("batch", "plegdiag analyze BUNDLE, for one bundle after the other"); err != nil {
+		return err
 	}
 	options, err := o.batchOptions(s)
 	if err != nil {

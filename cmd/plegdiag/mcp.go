@@ -64,6 +64,9 @@ The token of --http is read from --token-file or PLEGDIAG_MCP_TOKEN. Without bot
 }
 
 func serveMCP(ctx context.Context, o *mcpOptions, s streams) error {
+	if err := requireLinux("mcp", "plegdiag analyze BUNDLE -o json"); err != nil {
+		return err
+	}
 	given := os.Getenv(tokenVariable)
 	if err := os.Unsetenv(tokenVariable); err != nil { // workers read what nobody may trust
 		return err

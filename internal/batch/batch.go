@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"io"
+	"os"
 	"time"
 )
 
@@ -82,3 +83,24 @@ type Tally struct {
 
 // Merged is the name of the file in [Options.Out] that has the rows of all bundles.
 const Merged = "rows.jsonl"
+
+// Worker is the program that reads bundles, in a process of its own for each, and its bounds.
+type Worker struct {
+	Program []string      // with its first arguments; it takes --memory and calls [Confine]
+	Bound   time.Duration // for one bundle
+	Memory  int64         // bytes that one bundle may take
+}
+
+// Job is what a worker is started for.
+type Job struct {
+	Args   []string   // behind those of the program
+	Files  []*os.File // open in the worker, from 3 on
+	Stdout io.Writer  // an error of it ends the worker; nil for nowhere
+}
+
+// Outcome is how a worker ended.
+type Outcome struct {
+	Status int    // of its exit; -1 when it was killed
+	Failed string // why it was ended, or ended with an error; empty where it did not
+	Stderr []byte // the first of it
+}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -100,27 +99,6 @@ func (r *run) explainEnd(e *ended) string {
 		return fmt.Sprintf("its worker was killed %d times, the last time by signal %v", maxTries, e.state.Sys().(syscall.WaitStatus).Signal())
 	}
 	return r.Worker.explainEnd(e)
-}
-
-// Worker is the program that reads bundles, in a process of its own for each, and its bounds.
-type Worker struct {
-	Program []string      // with its first arguments; it takes --memory and calls [Confine]
-	Bound   time.Duration // for one bundle
-	Memory  int64         // bytes that one bundle may take
-}
-
-// Job is what a worker is started for.
-type Job struct {
-	Args   []string   // behind those of the program
-	Files  []*os.File // open in the worker, from 3 on
-	Stdout io.Writer  // an error of it ends the worker; nil for nowhere
-}
-
-// Outcome is how a worker ended.
-type Outcome struct {
-	Status int    // of its exit; -1 when it was killed
-	Failed string // why it was ended, or ended with an error; empty where it did not
-	Stderr []byte // the first of it
 }
 
 // Run runs a worker to its end, once. An error says that it could not be run, or that ctx ended.
