@@ -69,7 +69,7 @@ var podScenarios = []scenario{
 			return func() { _, _ = n.runCommand("pkill", "-f", "^busybox sleep 1000") }
 		},
 		wants: wants{
-			root: "exec-probe-leak", role: "contributing", verdicts: proven, steps: []string{"commands"},
+			root: "exec-probe-leak", role: "contributing", verdicts: proven,
 			evidence: []string{"(*criService).execInContainer("}, headline: []string{"commands of exec probes do not end"},
 		},
 	},

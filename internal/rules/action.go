@@ -77,6 +77,7 @@ func (c *compiler) compileCommand(command string, at place, used map[string]bool
 	if !strings.Contains(command, "{") { // as most: the expression is slow where nothing is found
 		return template{{parts: []part{{literal: command}}}}
 	}
+	in := scope{steps: c.rule.findStep, variables: c.rule.findBind, captured: c.findCaptured}
 	var parts []part
 	last := 0
 	for _, m := range commandPlaceholder.FindAllStringSubmatchIndex(command, -1) {
@@ -84,34 +85,16 @@ func (c *compiler) compileCommand(command string, at place, used map[string]bool
 		if m[8] >= 0 {
 			format = command[m[8]:m[9]]
 		}
-		all := c.compilePlaceholders(name, format, at)
-		if len(all) == 0 {
+		p, err := parsePlaceholder(name+format, in, func(v int) { c.uses[v]++ })
+		if err != nil {
+			c.errorf(at, "%v", err)
 			continue
 		}
-		p := all[0]
-		p.name, p.others = name, all[1:]
 		used[name] = true
 		parts = append(parts, part{literal: command[last:m[4]]}, p)
 		last = m[5]
 	}
 	return template{{parts: append(parts, part{literal: command[last:]})}}
-}
-
-// compilePlaceholders are the placeholders of {a/b|format}, one for each name.
-func (c *compiler) compilePlaceholders(names, format string, at place) (all []part) {
-	in := scope{steps: c.rule.findStep, variables: c.rule.findBind, captured: c.findCaptured}
-	for name := range strings.SplitSeq(names, "/") {
-		p, err := parsePlaceholder(name+format, in)
-		if err != nil {
-			c.errorf(at, "%v", err)
-			continue
-		}
-		if p.variable >= 0 {
-			c.uses[p.variable]++
-		}
-		all = append(all, p)
-	}
-	return all
 }
 
 // isPlain says that a clause has no placeholder.
@@ -172,7 +155,7 @@ func (c clause) expandCommand(s seen) (command string, unknown []string) {
 // fillSafely returns what a placeholder of a command stands for; empty where that is not known, or
 // would not be one word.
 func (p *part) fillSafely(s seen) string {
-	value, ok := p.fillPlaceholder(s)
+	value, ok := p.fillName(s)
 	if !ok || !safeInShell.MatchString(value) {
 		return ""
 	}
@@ -214,9 +197,7 @@ func (l *linter) checkAction(a *Action, at place) {
 		}
 		set = append(set, sets...)
 		change = cmp.Or(change, parsed.FindChange())
-		for _, p := range a.commands[i][0].parts {
-			l.checkTemplate(template{{parts: append(p.others, p)}}, ownStep, written...)
-		}
+		l.checkTemplate(a.commands[i], ownStep, written...)
 	}
 	if change != "" && strings.TrimSpace(a.Hazard) == "" {
 		l.errorf(at, "hazard is missing: say what %s may do to the node or its pods", change)

@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +43,8 @@ func TestHeadlinesOfAnySteps(t *testing.T) {
 func (r *Rule) sketchHeadline(steps uint64) string {
 	return r.headline.joinClauses(func(c clause) (text string, complete bool) {
 		for _, p := range c.parts {
-			if p.isPlaceholder() && !r.isKnownFrom(p, steps) {
+			known := func(p part) bool { return r.isKnownFrom(p, steps) }
+			if p.isPlaceholder() && !known(p) && !slices.ContainsFunc(p.others, known) {
 				return "", false
 			}
 			text += p.literal + p.name

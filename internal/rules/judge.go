@@ -91,7 +91,7 @@ func (s *search) canAdd(step int) bool {
 				continue
 			}
 			undo := s.chooseEvent(step, int(i))
-			enough := s.isConnected() && s.gathersMinimum()
+			enough := s.canGather(step) && s.isConnected() && s.gathersMinimum()
 			s.restoreStep(step, undo)
 			if enough {
 				return true

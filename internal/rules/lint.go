@@ -210,16 +210,22 @@ func (l *linter) checkTexts() {
 func (l *linter) checkTemplate(t template, own int, at ...any) {
 	for _, clause := range t {
 		for _, p := range clause.parts {
-			step := p.step
-			if step == ownStep {
-				step = own
+			for _, one := range append(p.others, p) {
+				l.checkPlaceholder(one, own, at...)
 			}
-			if p.field == "" || p.variable >= 0 || step == ownStep || slices.Contains(momentFields, p.field) {
-				continue
-			}
-			l.checkField(l.rule.listKinds(step), p.field, at...)
 		}
 	}
+}
+
+func (l *linter) checkPlaceholder(p part, own int, at ...any) {
+	step := p.step
+	if step == ownStep {
+		step = own
+	}
+	if p.field == "" || p.variable >= 0 || step == ownStep || slices.Contains(momentFields, p.field) {
+		return
+	}
+	l.checkField(l.rule.listKinds(step), p.field, at...)
 }
 
 // momentFields are what texts may say of an event beside its fields.

@@ -399,11 +399,24 @@ func (s *search) placeSteps(step int) {
 				tried[like] = true
 			}
 			undo := s.chooseEvent(step, int(i))
-			s.placeSteps(step + 1)
+			if s.canGather(step) {
+				s.placeSteps(step + 1)
+			}
 			s.restoreStep(step, undo)
 		}
 	}
 	s.placeSteps(step + 1)
+}
+
+// canGather says whether as many events agree with what is bound as the step has to gather. What is
+// bound later can only leave fewer.
+func (s *search) canGather(step int) bool {
+	least := s.rule.Steps[step].Min
+	if least <= 1 {
+		return true
+	}
+	agreeing := s.listAgreeing(&s.steps[step])
+	return len(agreeing[0])+len(agreeing[1]) >= least
 }
 
 // chooseEvent puts a candidate in a step's place and returns what was bound before.

@@ -29,7 +29,7 @@ type part struct {
 	variable int // bind of that name; -1 for none
 	format   string
 	name     string // what stands in the braces before the format; empty for literal text
-	// others are tried in their order where this placeholder of a command has no value.
+	// others are tried in their order where this one has no value: the rest of {a/b}.
 	others []part
 }
 
@@ -71,12 +71,9 @@ func parseTemplate(s string, in scope, use func(variable int)) (template, error)
 			if length < 0 || s[i+1+length] != '}' {
 				return nil, fmt.Errorf("{ without }")
 			}
-			p, err := parsePlaceholder(s[i+1:i+1+length], in)
+			p, err := parsePlaceholder(s[i+1:i+1+length], in, use)
 			if err != nil {
 				return nil, err
-			}
-			if p.variable >= 0 {
-				use(p.variable)
 			}
 			c.parts = append(c.parts, p)
 			s = s[i+1+length+1:]
@@ -96,7 +93,31 @@ func parseTemplate(s string, in scope, use func(variable int)) (template, error)
 	return append(t, c), nil
 }
 
-func parsePlaceholder(s string, in scope) (part, error) {
+// parsePlaceholder compiles what stands in braces: {a}, or {a/b}, which is the first of them that has
+// a value.
+func parsePlaceholder(s string, in scope, use func(variable int)) (part, error) {
+	names, format, formatted := strings.Cut(s, "|")
+	var all []part
+	for name := range strings.SplitSeq(names, "/") {
+		if formatted {
+			name += "|" + format
+		}
+		p, err := parseName(name, in)
+		if err != nil {
+			return part{}, err
+		}
+		if p.variable >= 0 {
+			use(p.variable)
+		}
+		all = append(all, p)
+	}
+	p := all[0]
+	p.name, p.others = names, all[1:]
+	return p, nil
+}
+
+// parseName compiles a placeholder of one name.
+func parseName(s string, in scope) (part, error) {
 	name, format, _ := strings.Cut(s, "|")
 	p := part{format: format, step: ownStep, variable: -1, name: name}
 	if !slices.Contains(formats, format) {
@@ -200,6 +221,15 @@ func (c clause) isBracketed(i int) bool {
 
 // fillPlaceholder returns what a placeholder stands for.
 func (p part) fillPlaceholder(s seen) (string, bool) {
+	text, ok := p.fillName(s)
+	for i := 0; !ok && i < len(p.others); i++ {
+		text, ok = p.others[i].fillName(s)
+	}
+	return text, ok
+}
+
+// fillName returns what the first name of a placeholder stands for.
+func (p part) fillName(s seen) (string, bool) {
 	step := p.step
 	if step == ownStep {
 		step = s.own

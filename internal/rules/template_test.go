@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math"
+	"slices"
 	"testing"
 	"time"
 
@@ -85,6 +86,23 @@ func TestTemplateErrors(t *testing.T) {
 	} {
 		_, err := parseTemplate(text, in, func(int) {})
 		require.ErrorContains(t, err, want, text)
+	}
+}
+
+// TestFirstKnown: {a/b} is the first of its names that has a value.
+func TestFirstKnown(t *testing.T) {
+	sampled, listed := ev("a", field("pid", "7")), ev("b", field("pid", "8"))
+	ids := []string{"sampled", "listed"}
+	in := scope{steps: func(id string) int { return slices.Index(ids, id) }, variables: func(string) int { return -1 }}
+	in.captured = func(int, string) int { return -1 }
+	parsed, err := parseTemplate("one; {sampled.pid/listed.pid} is stopped", in, func(int) {})
+	require.NoError(t, err)
+	for want, steps := range map[string][][]*event.Event{
+		"one; 7 is stopped": {{&sampled}, {&listed}},
+		"one; 8 is stopped": {nil, {&listed}},
+		"one":               {nil, nil},
+	} {
+		require.Equal(t, want, parsed.expand(seen{steps: steps, own: ownStep}))
 	}
 }
 
