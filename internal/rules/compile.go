@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,26 +94,36 @@ func (r *Rule) newEventSet(patterns []Pattern) eventSet {
 	for i := range s.binds {
 		s.binds[i] = bind{fields: make([]reading, len(patterns)), prefix: r.variables[i].prefix}
 	}
-	var key strings.Builder
+	var key []byte
 	for i := range patterns {
 		p := &patterns[i]
-		fmt.Fprintf(&key, "%q", p.Kind)
+		key = strconv.AppendQuote(key, string(p.Kind))
 		for j := range p.conditions {
-			fmt.Fprintf(&key, " %q", p.conditions[j].key)
+			key = strconv.AppendQuote(append(key, ' '), p.conditions[j].key)
 		}
 		for _, b := range p.bindings {
-			fmt.Fprintf(&key, " bind %#v %t", b.reading, b.optional)
+			key = strconv.AppendBool(b.reading.appendTo(append(key, " bind "...)), b.optional)
 			s.binds[b.variable].fields[i] = b.reading
 		}
-		key.WriteString("\n")
+		key = append(key, '\n')
 	}
-	s.key = key.String()
+	s.key = string(key)
 	for i := range s.binds {
-		if b := &s.binds[i]; slices.ContainsFunc(b.fields, func(field reading) bool { return field != reading{} }) {
-			b.key = fmt.Sprintf("%#v %t", b.fields, b.prefix)
-		}
+		s.binds[i].key = s.binds[i].writeKey()
 	}
 	return s
+}
+
+// writeKey writes what is equal for two binds that read the same; nothing for one that reads nothing.
+func (b *bind) writeKey() string {
+	if !slices.ContainsFunc(b.fields, func(field reading) bool { return field != reading{} }) {
+		return ""
+	}
+	key := strconv.AppendBool(nil, b.prefix)
+	for _, field := range b.fields {
+		key = field.appendTo(key)
+	}
+	return string(key)
 }
 
 type compiler struct {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -52,7 +53,7 @@ func newCondition(key string, arg any) (condition, error) {
 		return condition{}, fmt.Errorf("%q names no field", key)
 	}
 	c := condition{field: field, operator: name, arg: arg, reading: reading{field: field}}
-	c.key = fmt.Sprintf("%s\x00%#v", key, arg)
+	c.key = key + "\x00" + string(appendArgument(nil, arg))
 	var test func(event.Value) bool
 	var err error
 	if field == "source" {
@@ -79,6 +80,25 @@ func newCondition(key string, arg any) (condition, error) {
 	}
 	c.holds = func(v event.Value, present bool) bool { return present && test(v) }
 	return c, nil
+}
+
+// appendArgument writes what YAML decodes to, each value in a way of its own. Package fmt would take a
+// tenth of the time in which the catalogue is compiled.
+func appendArgument(to []byte, arg any) []byte {
+	switch v := arg.(type) {
+	case string:
+		return strconv.AppendQuote(to, v)
+	case bool:
+		return strconv.AppendBool(to, v)
+	case int:
+		return strconv.AppendInt(to, int64(v), 10)
+	case []any:
+		for i := range v {
+			to = appendArgument(append(to, ','), v[i])
+		}
+		return to
+	}
+	return fmt.Appendf(to, "%#v", arg)
 }
 
 func listOperators() []string {

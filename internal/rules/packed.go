@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/plegdiag/plegdiag/internal/rules/pack"
 )
@@ -62,11 +64,19 @@ func unpackTree(packed string, files Files) *Catalog {
 		return nil
 	}
 	catalog := &Catalog{Rules: make([]Rule, len(tree.Rules))}
+	var compiled sync.WaitGroup
+	var mistakes atomic.Bool
 	for i, rule := range tree.Rules {
-		if wrong := compile(rule, &source{file: rule.ID}); len(wrong) > 0 {
-			return nil
-		}
-		catalog.Rules[i] = *rule
+		compiled.Go(func() {
+			if wrong := compile(rule, &source{file: rule.ID}); len(wrong) > 0 {
+				mistakes.Store(true)
+			}
+			catalog.Rules[i] = *rule
+		})
+	}
+	compiled.Wait()
+	if mistakes.Load() {
+		return nil
 	}
 	effects, wrong := compileEffects(tree.Effects, &source{file: effectFileName})
 	if len(wrong) > 0 {

@@ -6,6 +6,7 @@ import (
 	"path"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -17,6 +18,14 @@ type reading struct {
 	field             string
 	text, placeholder string // empty for the field itself
 	file              bool
+}
+
+// appendTo writes it in a way of its own.
+func (r reading) appendTo(key []byte) []byte {
+	for _, text := range [...]string{r.field, r.text, r.placeholder} {
+		key = strconv.AppendQuote(key, text)
+	}
+	return strconv.AppendBool(key, r.file)
 }
 
 // reader returns the function that reads it. Ok is false when the event has no such value.
