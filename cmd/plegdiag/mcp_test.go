@@ -295,6 +295,25 @@ func TestMCPTools(t *testing.T) {
 	require.NotEmpty(t, kinds.Kinds[0].Fields)
 }
 
+// TestMCPOnePart: one of several incidents, and what lies in a window.
+func TestMCPOnePart(t *testing.T) {
+	a := newAgent(t, "../../testdata")
+	const two = "lab-two-incidents/bundle.tgz"
+	whole := ask[mcp.Answer](a, "analyze", arguments{"input": two})
+	require.Len(t, whole.Episodes, 2)
+	var windows []mcp.Span
+	for number := range whole.Episodes {
+		one := ask[mcp.Answer](a, "analyze", arguments{"input": two, "incident": number + 1})
+		require.LessOrEqual(t, len(one.Episodes), 1)
+		windows = append(windows, one.Window)
+	}
+	require.NotEqual(t, windows[0], windows[1])
+	require.Contains(t, a.refused("analyze", arguments{"input": two, "incident": 3}), "incident")
+	after := ask[mcp.Answer](a, "analyze", arguments{"input": two, "since": whole.Window.End})
+	require.Empty(t, after.Stalls)
+	require.Contains(t, a.refused("next", arguments{"input": two, "since": "no time"}), "no time")
+}
+
 // TestMCPResources: the documents, and the reports of what was analysed.
 func TestMCPResources(t *testing.T) {
 	a := newAgent(t, "../../testdata")

@@ -19,6 +19,28 @@ type Bundle struct {
 	Year  int    `json:"year,omitempty" jsonschema:"year of logs that do not say theirs; inferred when not given"`
 }
 
+// AskAnalysis is the input of the tool analyze: the bundle, and the part of it that is asked about.
+type AskAnalysis struct {
+	Bundle
+	Since    string `json:"since,omitempty" jsonschema:"only what came from this time on: RFC 3339, or 15:04[:05] on the day of the incident; UTC"`
+	Until    string `json:"until,omitempty" jsonschema:"only what came up to this time"`
+	Incident int    `json:"incident,omitempty" jsonschema:"only one of several incidents: 1 is the first of episodes"`
+}
+
+// flags are those of the command analyze.
+func (in *AskAnalysis) flags() (flags []string) {
+	if in.Since != "" {
+		flags = append(flags, "--since="+in.Since)
+	}
+	if in.Until != "" {
+		flags = append(flags, "--until="+in.Until)
+	}
+	if in.Incident != 0 {
+		flags = append(flags, fmt.Sprintf("--incident=%d", in.Incident))
+	}
+	return flags
+}
+
 // about is a question about the bundle, which a command answers.
 func (s *Server) about(b *Bundle, command string) (*question, error) {
 	at, err := s.dirs.find(b.Input)
@@ -218,11 +240,12 @@ func (s *Server) addAnalysis() {
 	}, s.next)
 }
 
-func (s *Server) loadReport(ctx context.Context, req *sdk.CallToolRequest, b *Bundle) (*report, answer, error) {
-	q, err := s.about(b, "analyze")
+func (s *Server) loadReport(ctx context.Context, req *sdk.CallToolRequest, in *AskAnalysis) (*report, answer, error) {
+	q, err := s.about(&in.Bundle, "analyze")
 	if err != nil {
 		return nil, answer{}, err
 	}
+	q.flags = append(q.flags, in.flags()...)
 	r, a, err := askJSON[report](ctx, s, req, q)
 	if err == nil {
 		s.addReport(a.key, q.places[0].rel)
@@ -230,7 +253,7 @@ func (s *Server) loadReport(ctx context.Context, req *sdk.CallToolRequest, b *Bu
 	return r, a, err
 }
 
-func (s *Server) analyze(ctx context.Context, req *sdk.CallToolRequest, in Bundle) (*sdk.CallToolResult, *Answer, error) {
+func (s *Server) analyze(ctx context.Context, req *sdk.CallToolRequest, in AskAnalysis) (*sdk.CallToolResult, *Answer, error) {
 	r, a, err := s.loadReport(ctx, req, &in)
 	if err != nil {
 		return nil, nil, err
@@ -288,7 +311,7 @@ func (a *Answer) inShort() string {
 
 // AskHypotheses is the input of the tool hypotheses.
 type AskHypotheses struct {
-	Bundle
+	AskAnalysis
 	Rule string `json:"rule,omitempty" jsonschema:"only this rule, by its id"`
 	Paging
 }
@@ -317,7 +340,7 @@ type Hypotheses struct {
 }
 
 func (s *Server) hypotheses(ctx context.Context, req *sdk.CallToolRequest, in AskHypotheses) (*sdk.CallToolResult, *Hypotheses, error) {
-	r, _, err := s.loadReport(ctx, req, &in.Bundle)
+	r, _, err := s.loadReport(ctx, req, &in.AskAnalysis)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -382,7 +405,7 @@ type Next struct {
 	Durable []Text     `json:"durable" jsonschema:"what to do for good"`
 }
 
-func (s *Server) next(ctx context.Context, req *sdk.CallToolRequest, in Bundle) (*sdk.CallToolResult, *Next, error) {
+func (s *Server) next(ctx context.Context, req *sdk.CallToolRequest, in AskAnalysis) (*sdk.CallToolResult, *Next, error) {
 	r, _, err := s.loadReport(ctx, req, &in)
 	if err != nil {
 		return nil, nil, err
