@@ -242,6 +242,7 @@ var layers = map[string]layer{
 	"internal/report/picture": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
+			"internal/report/html", // it is written as SVG
 			"github.com/charmbracelet/lipgloss",
 		},
 		"it places marks and names; how they look is the page's",
@@ -250,7 +251,7 @@ var layers = map[string]layer{
 		[]string{"internal/event", "internal/timeline", "internal/story", "internal/incident", "internal/report/show"},
 		"a row holds what was found, in columns; it cannot read files or decide anything",
 	},
-	"internal/report/html": {nil, "pages look alike, whatever they are about"},
+	"internal/report/html": {nil, "pages look alike and escape alike, whatever they are about"},
 	"internal/report/document": {
 		[]string{"internal/report/show"}, "a document is what programs read; what is in it is filled in by the report",
 	},
