@@ -302,6 +302,10 @@ var layers = map[string]layer{
 		},
 		"it asks the API server; what the answers mean is for whoever reads the bundle",
 	},
+	"internal/collect/cri": {
+		[]string{"connectrpc.com/connect", "google.golang.org/protobuf/encoding/protowire"},
+		"it asks a runtime; what the answers mean is for whoever reads the bundle",
+	},
 	"internal/collect/put": {nil, "it sends a file; what is in it is the collection's"},
 	"internal/collect/spool": {
 		[]string{"internal/bundle", "internal/redact", "github.com/klauspost/compress"}, "an item is kept alike wherever it comes from",
@@ -319,11 +323,11 @@ var layers = map[string]layer{
 	"internal/collect": {
 		[]string{
 			"internal/bundle", // writes what bundle verifies
-			"internal/collect/fleet", "internal/collect/held", "internal/collect/put", "internal/collect/sink", "internal/collect/spool",
+			"internal/collect/cri", "internal/collect/fleet", "internal/collect/held", "internal/collect/put", "internal/collect/sink", "internal/collect/spool",
 			"internal/redact",
 			// Its own formats are declared where they are read, and journals are read as files.
 			"internal/parse/logs", "internal/parse/samples", "internal/parse/snapshots",
-			"github.com/klauspost/compress", "golang.org/x/sys", "google.golang.org/grpc", "k8s.io/cri-api", "github.com/godbus/dbus/v5",
+			"github.com/klauspost/compress", "golang.org/x/sys", "github.com/godbus/dbus/v5",
 		},
 		"a collection is what the machine shows; what it means is for whoever reads the bundle",
 	},
