@@ -5,6 +5,7 @@ import (
 )
 
 func newRoot(s streams) *cobra.Command {
+	asked := false
 	cmd := &cobra.Command{
 		Use:   "plegdiag",
 		Short: "Why did this node go NotReady? Offline forensics for hung container runtimes",
@@ -17,15 +18,20 @@ Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with -
 input was recognised.`,
 		Example: `  plegdiag analyze node-1.tgz
   plegdiag rules list`,
-		Version:           versionLine(),
-		PersistentPreRun:  func(cmd *cobra.Command, _ []string) { applyPreferences(cmd, s) },
-		Args:              cobra.ArbitraryArgs,
-		RunE:              needCommand,
+		PersistentPreRun: func(cmd *cobra.Command, _ []string) { applyPreferences(cmd, s) },
+		Args:             cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if asked {
+				return printVersion(s)
+			}
+			return needCommand(cmd, args)
+		},
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	cmd.SetVersionTemplate("{{.Version}}\n")
+	// A version template of cobra's would do, but text/template makes the linker keep every method.
+	cmd.Flags().BoolVarP(&asked, "version", "v", false, "version for plegdiag")
 	cmd.SetIn(s.in)
 	cmd.SetOut(s.out)
 	cmd.SetErr(s.err)

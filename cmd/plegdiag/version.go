@@ -16,11 +16,13 @@ func newVersion(s streams) *cobra.Command {
 		Example: `  plegdiag version
   plegdiag --version`,
 		Args: checkArguments(0, 0, "no argument"),
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintln(s.out, versionLine())
-			return err
-		},
+		RunE: func(*cobra.Command, []string) error { return printVersion(s) },
 	}
+}
+
+func printVersion(s streams) error {
+	_, err := fmt.Fprintln(s.out, versionLine())
+	return err
 }
 
 // What the linker stamps into a release (Makefile); empty in other builds. The date is the commit's:

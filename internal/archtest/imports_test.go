@@ -242,6 +242,7 @@ var layers = map[string]layer{
 	"internal/report/picture": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
+			"internal/report/html", // it is written as SVG
 			"github.com/charmbracelet/lipgloss",
 		},
 		"it places marks and names; how they look is the page's",
@@ -250,7 +251,7 @@ var layers = map[string]layer{
 		[]string{"internal/event", "internal/timeline", "internal/story", "internal/incident", "internal/report/show"},
 		"a row holds what was found, in columns; it cannot read files or decide anything",
 	},
-	"internal/report/html": {nil, "pages look alike, whatever they are about"},
+	"internal/report/html": {nil, "pages look alike and escape alike, whatever they are about"},
 	"internal/report/document": {
 		[]string{"internal/report/show"}, "a document is what programs read; what is in it is filled in by the report",
 	},
@@ -301,6 +302,10 @@ var layers = map[string]layer{
 		},
 		"it asks the API server; what the answers mean is for whoever reads the bundle",
 	},
+	"internal/collect/cri": {
+		[]string{"connectrpc.com/connect", "google.golang.org/protobuf/encoding/protowire"},
+		"it asks a runtime; what the answers mean is for whoever reads the bundle",
+	},
 	"internal/collect/put": {nil, "it sends a file; what is in it is the collection's"},
 	"internal/collect/spool": {
 		[]string{"internal/bundle", "internal/redact", "github.com/klauspost/compress"}, "an item is kept alike wherever it comes from",
@@ -318,11 +323,11 @@ var layers = map[string]layer{
 	"internal/collect": {
 		[]string{
 			"internal/bundle", // writes what bundle verifies
-			"internal/collect/fleet", "internal/collect/held", "internal/collect/put", "internal/collect/sink", "internal/collect/spool",
+			"internal/collect/cri", "internal/collect/fleet", "internal/collect/held", "internal/collect/put", "internal/collect/sink", "internal/collect/spool",
 			"internal/redact",
 			// Its own formats are declared where they are read, and journals are read as files.
 			"internal/parse/logs", "internal/parse/samples", "internal/parse/snapshots",
-			"github.com/klauspost/compress", "golang.org/x/sys", "google.golang.org/grpc", "k8s.io/cri-api", "github.com/godbus/dbus/v5",
+			"github.com/klauspost/compress", "golang.org/x/sys", "github.com/godbus/dbus/v5",
 		},
 		"a collection is what the machine shows; what it means is for whoever reads the bundle",
 	},

@@ -5,49 +5,30 @@ package collect
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
-	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
-
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/collect/cri"
 )
 
 // maxAsked bounds the containers, and the sandboxes, whose status is asked.
 const maxAsked = 500
 
-// isGRPCSilence says that an error of gRPC means that there was no answer: the deadline ended the
-// call, and not the server, or there is no connection.
-func isGRPCSilence(err error) bool {
-	code := status.Code(err)
-	return code == codes.DeadlineExceeded || code == codes.Unavailable
-}
-
 // newMatrix prepares to ask the runtime at a socket.
-func newMatrix(t *task, path string, out itemWriter) (*matrix, error) {
-	conn, err := grpc.NewClient("unix://"+path, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(16<<20)))
-	if err != nil {
-		return nil, err
-	}
+func newMatrix(t *task, path string, out itemWriter) *matrix {
 	return &matrix{
 		asker:  asker{api: "cri", endpoint: path, bound: t.Bound, out: out},
-		client: cri.NewRuntimeServiceClient(conn),
-	}, nil
+		client: cri.NewClient(path),
+	}
 }
 
 // askCRIStatus asks for the status of a runtime. It runs the network plugins for it where they are
 // of CNI 1.1 (STATUS, libcni GetStatusNetworkList).
 func askCRIStatus(t *task, path string, out itemWriter) result {
-	m, err := newMatrix(t, path, out)
-	if err != nil {
-		return resultOf(err)
-	}
+	m := newMatrix(t, path, out)
 	if m.askVersion() {
 		m.askStatus()
 	}
@@ -58,10 +39,7 @@ func askCRIStatus(t *task, path string, out itemWriter) result {
 // the status of each container and sandbox, one call at a time. The task's IDs are from cgroups,
 // for when the list does not answer.
 func askCRI(t *task, path string, out itemWriter) result {
-	m, err := newMatrix(t, path, out)
-	if err != nil {
-		return resultOf(err)
-	}
+	m := newMatrix(t, path, out)
 	if m.askVersion() {
 		out.sendFile(strings.TrimSuffix(out.name, ".jsonl")+"-version.txt", t.Items[0].Source, []byte(m.told))
 	} else if m.refused {
@@ -95,32 +73,33 @@ func askCRI(t *task, path string, out itemWriter) result {
 // matrix asks a runtime.
 type matrix struct {
 	asker
-	client  cri.RuntimeServiceClient
+	client  *cri.Client
 	told    string // its version, as crictl prints it
 	refused bool   // it does not have this service
 }
 
 func (m *matrix) askVersion() bool {
 	return m.askFirst(question{method: "Version", ask: func(ctx context.Context) (map[string]string, error) {
-		v, err := m.client.Version(ctx, &cri.VersionRequest{})
-		m.refused = status.Code(err) == codes.Unimplemented
+		v, err := m.client.Version(ctx)
+		failed, ok := errors.AsType[*cri.Error](err)
+		m.refused = ok && failed.IsUnknownCall()
 		if err != nil {
 			return nil, err
 		}
 		m.told = fmt.Sprintf("Version:  %s\nRuntimeName:  %s\nRuntimeVersion:  %s\nRuntimeApiVersion:  %s\n", v.Version,
-			v.RuntimeName, v.RuntimeVersion, v.RuntimeApiVersion)
+			v.RuntimeName, v.RuntimeVersion, v.RuntimeAPIVersion)
 		return map[string]string{"runtime": v.RuntimeName, "version": v.RuntimeVersion}, nil
 	}})
 }
 
 func (m *matrix) askStatus() {
 	m.ask(question{method: "Status", ask: func(ctx context.Context) (map[string]string, error) {
-		s, err := m.client.Status(ctx, &cri.StatusRequest{})
+		conditions, err := m.client.Status(ctx)
 		if err != nil {
 			return nil, err
 		}
 		detail := map[string]string{}
-		for _, c := range s.GetStatus().GetConditions() {
+		for _, c := range conditions {
 			detail[c.Type] = strings.TrimSpace(fmt.Sprintf("%t %s %.200s", c.Status, c.Reason, c.Message))
 		}
 		return detail, nil
@@ -129,24 +108,12 @@ func (m *matrix) askStatus() {
 
 // listSandboxes returns the ids of all sandboxes; nil when the list did not answer.
 func (m *matrix) listSandboxes() []string {
-	return m.listIDs("ListPodSandbox", func(ctx context.Context) (ids []string, err error) {
-		l, err := m.client.ListPodSandbox(ctx, &cri.ListPodSandboxRequest{})
-		for _, s := range l.GetItems() {
-			ids = append(ids, s.Id)
-		}
-		return ids, err
-	})
+	return m.listIDs("ListPodSandbox", m.client.ListPodSandbox)
 }
 
 // listContainers returns the ids of all containers; nil when the list did not answer.
 func (m *matrix) listContainers() []string {
-	return m.listIDs("ListContainers", func(ctx context.Context) (ids []string, err error) {
-		l, err := m.client.ListContainers(ctx, &cri.ListContainersRequest{})
-		for _, c := range l.GetContainers() {
-			ids = append(ids, c.Id)
-		}
-		return ids, err
-	})
+	return m.listIDs("ListContainers", m.client.ListContainers)
 }
 
 // listIDs asks for a list. It returns nil when the list did not answer.
@@ -160,36 +127,31 @@ func (m *matrix) listIDs(method string, list func(context.Context) ([]string, er
 }
 
 // askStatusOf asks for the status of one container or one sandbox, and says whether there was an
-// answer. It does not ask for verbose answers: they contain environments.
+// answer.
 func (m *matrix) askStatusOf(id string, sandbox bool) bool {
 	if sandbox {
 		return m.ask(question{
 			method: "PodSandboxStatus", sandbox: id,
 			ask: func(ctx context.Context) (map[string]string, error) {
-				s, err := m.client.PodSandboxStatus(ctx, &cri.PodSandboxStatusRequest{PodSandboxId: id})
+				s, err := m.client.PodSandboxStatus(ctx, id)
 				if err != nil {
 					return nil, err
 				}
-				meta := s.GetStatus().GetMetadata()
-				return map[string]string{
-					"state": s.GetStatus().GetState().String(),
-					"pod":   meta.GetNamespace() + "/" + meta.GetName(), "uid": meta.GetUid(),
-				}, nil
+				return map[string]string{"state": s.State.String(), "pod": s.Namespace + "/" + s.Pod, "uid": s.UID}, nil
 			},
 		})
 	}
 	return m.ask(question{
 		method: "ContainerStatus", container: id,
 		ask: func(ctx context.Context) (map[string]string, error) {
-			s, err := m.client.ContainerStatus(ctx, &cri.ContainerStatusRequest{ContainerId: id})
+			c, err := m.client.ContainerStatus(ctx, id)
 			if err != nil {
 				return nil, err
 			}
-			c := s.GetStatus()
 			return map[string]string{
-				"state": c.GetState().String(), "name": c.GetMetadata().GetName(),
-				"pod":     c.GetLabels()["io.kubernetes.pod.namespace"] + "/" + c.GetLabels()["io.kubernetes.pod.name"],
-				"created": time.Unix(0, c.GetCreatedAt()).UTC().Format(time.RFC3339Nano),
+				"state": c.State.String(), "name": c.Name,
+				"pod":     c.Labels["io.kubernetes.pod.namespace"] + "/" + c.Labels["io.kubernetes.pod.name"],
+				"created": time.Unix(0, c.Created).UTC().Format(time.RFC3339Nano),
 			}, nil
 		},
 	})

@@ -11,6 +11,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/plegdiag/plegdiag/internal/collect/cri"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
@@ -125,6 +126,9 @@ func isSilence(err error) bool {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return true
 	}
+	if failed, ok := errors.AsType[*cri.Error](err); ok {
+		return failed.IsSilence()
+	}
 	timeout, ok := errors.AsType[net.Error](err)
-	return ok && timeout.Timeout() || isGRPCSilence(err)
+	return ok && timeout.Timeout()
 }

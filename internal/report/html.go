@@ -3,10 +3,8 @@ package report
 import (
 	"bytes"
 	"cmp"
-	_ "embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"io"
 	"regexp"
 	"slices"
@@ -24,51 +22,24 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// The parts of the page. They hold nothing of a bundle, so that their hashes can stand in its
-// content security policy.
-var (
-	//go:embed html/page.tmpl
-	pageText string
-	//go:embed html/script.js
-	pageScript string
-)
-
-var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"first":   upperFirst,
-	"repeats": repeatsTitle,
-	"plus":    func(a, b int) int { return a + b },
-	"minus":   func(a, b int) int { return a - b },
-	"odd":     func(n int) bool { return n%2 == 1 },
-	"prose":   func(s string) string { return show.Escape(s, show.MaxProse) },
-	"quoted":  func(s string) string { return show.Escape(s, show.MaxQuote) },
-	"pos":     func(p event.Pos) string { return show.Escape(p.String(), show.MaxQuote) },
-	"lasting": func(d time.Duration) string { return show.Duration(d, true) },
-	"lasted":  func(e *event.Event) string { return show.Length(e) },
-	"moment":  func(e *event.Event) string { return cmp.Or(show.Moment(e.Start.T, e.Basis), "undated") },
-	"window":  func(start, end time.Time) string { return show.Window(timeline.Window{Start: start, End: end}) },
-	"lines":   func(s string) []string { return strings.Split(strings.TrimSpace(s), "\n") },
-}).Parse(pageText))
-
 // maxPage bounds the page in bytes: a browser shows it at once, and mail takes it.
 const maxPage = 5 << 20
 
 // HTML writes one page that needs nothing but itself: no network, no script to be read, a policy
-// that lets nothing else in. Text from the bundle is data to the template everywhere: it is escaped
-// for HTML, and what a reader could not see is spelled out. A page that would be larger than
-// maxPage is written with less: without the lines around quotes, then with shorter lists, each of
-// which says how much it leaves out.
+// that lets nothing else in. Text from the bundle is a value everywhere: it is escaped for HTML, and
+// what a reader could not see is spelled out. A page that would be larger than maxPage is written
+// with less: without the lines around quotes, then with shorter lists, each of which says how much it
+// leaves out.
 func HTML(w io.Writer, inc *incident.Incident, o Options) error {
 	var buf bytes.Buffer
 	for _, d := range details {
 		buf.Reset()
-		err := pageTemplate.Execute(&limitedWriter{&buf, maxPage}, newPage(inc, o, d))
-		if errors.Is(err, errPageFull) {
-			continue
+		out := html.NewWriter(&limitedWriter{&buf, maxPage})
+		newPage(inc, o, d).write(out)
+		if out.Err() == nil {
+			_, err := w.Write(buf.Bytes())
+			return err
 		}
-		if err == nil {
-			_, err = w.Write(buf.Bytes())
-		}
-		return err
 	}
 	return errPageFull
 }
@@ -113,12 +84,9 @@ func shorten[T any](list []T, most int) (kept []T, left int) {
 	return kept, len(list) - len(kept)
 }
 
-// page is what the template shows, in its order.
+// page is what the page shows, in its order.
 type page struct {
 	Version      string
-	Policy       string
-	Style        template.CSS
-	Script       template.JS
 	Title        string
 	Opening      story.Opening
 	Headline     string
@@ -158,7 +126,7 @@ type blockList struct {
 	Left   int  // blocks that are not shown
 }
 
-// pageBlock is a block as the template shows it.
+// pageBlock is a block as the page shows it.
 type pageBlock struct {
 	Lead, Text, Hazard string
 	Link               string // where the text leads; empty for most
@@ -175,9 +143,6 @@ type eventLine struct {
 	*event.Event
 	Number int
 }
-
-// IDText is what the event is about.
-func (l eventLine) IDText() string { return idText(l.Event) }
 
 // idText names what an event is about: "container b39895a86a9e, pid 43".
 func idText(e *event.Event) string {
@@ -400,9 +365,7 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 	v := newView(inc, o)
 	v.page = true
 	p := &page{
-		Version: o.Version, Policy: html.Policy(html.Style, pageScript),
-		Style: template.CSS(html.Style), Script: template.JS(pageScript),
-		Opening: inc.Result.Opening, Headline: cmp.Or(inc.Result.Opening.Short, inc.Result.Headline),
+		Version: o.Version, Opening: inc.Result.Opening, Headline: cmp.Or(inc.Result.Opening.Short, inc.Result.Headline),
 		Node: v.nodeText(), Window: show.Window(inc.Window) + v.chosenText(), Class: "none",
 		view: v, detail: d,
 	}

@@ -2,9 +2,8 @@ package dashboard
 
 import (
 	"bufio"
-	_ "embed"
+	"cmp"
 	"fmt"
-	"html/template"
 	"io"
 	"math"
 	"slices"
@@ -15,25 +14,11 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
-//go:embed dashboard.tmpl
-var pageText string
-
-var pageTemplate = template.Must(template.New("dashboard").Parse(pageText))
-
 // rowsOfPage is how many rows of a table stand open; the others are unfolded.
 const rowsOfPage = 15
 
 // bars are the columns that are also drawn, by question.
 var bars = map[string]string{"causes": "nodes", "nodes": "stalls", "unexplained": "looks", "missing": "looks", "failed": "bundles"}
-
-// page is what the template shows.
-type page struct {
-	Version  string
-	Policy   string
-	Style    template.CSS
-	Headline string
-	Sections []section
-}
 
 // section is the answer to one question.
 type section struct {
@@ -58,19 +43,108 @@ type cell struct {
 
 // HTML writes the answers as one page, which needs nothing but itself and runs no script. Link makes a
 // link of the path of a report below the directory of the rows; where it returns nothing there is none.
-// Text of bundles is data to the template, and is escaped. Its errors are those of w.
+// Text of bundles is a value of the page, and is escaped. Its errors are those of w.
 func HTML(w io.Writer, answers []fleet.Answer, version string, link func(report string) string) error {
-	p := page{Version: version, Policy: html.Policy(html.Style), Style: template.CSS(html.Style), Headline: show.Escape(headline(answers), show.MaxProse)} //nolint:gosec // the style is built in
+	var sections []section
 	for i := range answers {
 		if answers[i].Name != summary {
-			p.Sections = append(p.Sections, newSection(&answers[i], link))
+			sections = append(sections, newSection(&answers[i], link))
 		}
 	}
-	out := bufio.NewWriter(w)
-	if err := pageTemplate.Execute(out, p); err != nil {
-		return err
+	buffered := bufio.NewWriter(w)
+	page := html.NewWriter(buffered)
+	said := show.Escape(headline(answers), show.MaxProse)
+	page.Begin(said, version, false)
+	page.Put(`<header>
+<p class="word">Fleet</p>
+<h1>{}</h1>
+</header>
+<main>
+<p>`, said)
+	for i := range sections {
+		page.Put(`{}<a href="#{}">{}</a>`, html.If(i > 0, " · "), sections[i].Name, sections[i].Title)
 	}
-	return out.Flush()
+	page.Put("</p>\n")
+	for i := range sections {
+		sections[i].write(page)
+	}
+	page.Put("</main>\n<footer>plegdiag {}, by DuckDB.</footer>\n", version)
+	page.End()
+	return cmp.Or(page.Err(), buffered.Flush())
+}
+
+func (s *section) write(w *html.Writer) {
+	w.Put(`<section id="{}">
+<h2>{}</h2>
+`, s.Name, s.Title)
+	w.PutSome("<p><small>{}</small></p>\n", s.About)
+	if s.Days != nil {
+		s.Days.write(w)
+	}
+	if len(s.Rows) == 0 {
+		w.Put("<p>None.</p>\n")
+	} else {
+		s.writeTable(w, s.Rows)
+		w.Put("\n")
+	}
+	if len(s.More) > 0 {
+		w.Put("<details><summary>{} more</summary>", len(s.More))
+		s.writeTable(w, s.More)
+		w.Put("</details>\n")
+	}
+	w.Put("</section>\n")
+}
+
+func (d *days) write(w *html.Writer) {
+	w.Put(`<svg class="days" role="img" aria-label="Stalls per node-day, by day" width="100%" height="170">
+<svg y="16" width="100%" height="130">`)
+	for _, b := range d.Bars {
+		w.Put(`<rect class="bar stall" x="{}%" width="{}%" y="{}%" height="{}%"><title>{}</title></rect>`, b.X, b.Width, b.Y, b.Height, b.Title)
+	}
+	w.Put(`</svg>
+<text x="0" y="12">{} stalls per node-day</text><text x="0" y="164">{}</text>`, d.Most, d.First)
+	if d.First != d.Last {
+		w.Put(`<text x="100%" y="164" text-anchor="end">{}</text>`, d.Last)
+	}
+	w.Put("\n</svg>\n")
+}
+
+func (s *section) writeTable(w *html.Writer, rows [][]cell) {
+	w.Put(`<div class="wide"><table>
+<thead><tr>`)
+	for _, c := range s.Head {
+		w.Put("<th")
+		if c.Number {
+			w.Put(` class="n"`)
+		}
+		w.Put(">{}</th>", c.Title)
+	}
+	w.Put("</tr></thead>\n<tbody>\n")
+	for _, row := range rows {
+		w.Put("<tr>")
+		for i := range row {
+			row[i].write(w)
+		}
+		w.Put("</tr>\n")
+	}
+	w.Put("</tbody></table></div>")
+}
+
+func (c *cell) write(w *html.Writer) {
+	w.Put("<td")
+	if c.Number {
+		w.Put(` class="n"`)
+	}
+	w.Put(">")
+	if c.Drawn {
+		w.Put(`<svg class="meter" width="80" height="10" aria-hidden="true"><rect class="bar" width="{}%" height="10"/></svg> `, c.Bar)
+	}
+	if c.Link != "" {
+		w.Put(`<a href="{}">report</a>`, html.Address(c.Link))
+	} else {
+		w.Put("{}", c.Text)
+	}
+	w.Put("</td>")
 }
 
 func newSection(a *fleet.Answer, link func(report string) string) section {

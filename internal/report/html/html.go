@@ -1,4 +1,5 @@
-// Package html holds how the pages of plegdiag look, and what they may do.
+// Package html writes pages that need nothing but themselves: how they look, what they may do, and how
+// text becomes part of them.
 package html
 
 import (
@@ -8,14 +9,18 @@ import (
 	"strings"
 )
 
-// Style is the style sheet of all pages. It holds nothing of a bundle.
-//
-//go:embed style.css
-var Style string
+// What is part of pages as it is. It holds nothing of a bundle, so that its hashes can stand in their
+// content security policy.
+var (
+	//go:embed style.css
+	style string
+	//go:embed script.js
+	script string // of the picture
+)
 
-// Policy is the content security policy of a page: it lets the page's own style and scripts in, by
+// policyOf is the content security policy of a page: it lets the page's own style and scripts in, by
 // their hashes, and nothing else.
-func Policy(style string, scripts ...string) string {
+func policyOf(style string, scripts ...string) string {
 	hashes := make([]string, len(scripts))
 	for i, script := range scripts {
 		hashes[i] = hashOf(script)

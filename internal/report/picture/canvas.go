@@ -2,7 +2,6 @@ package picture
 
 import (
 	"cmp"
-	"strconv"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/report/show"
@@ -12,56 +11,12 @@ import (
 // Dated says whether the picture has a time axis.
 func (p *Picture) Dated() bool { return !p.Start.IsZero() }
 
-// Span is the picture's stretch of time in milliseconds, for the zoom.
-func (p *Picture) Span() int64 { return p.span().Milliseconds() }
-
-// X is where a time stands in the picture.
-func (p *Picture) X(since time.Duration) string { return percentText(p.percentOf(since)) }
-
-// DrawnShape is a shape with its place; its width is empty for a moment.
-type DrawnShape struct {
-	shape
-	X, Width string
-}
-
-// Draw gives a shape its place.
-func (p *Picture) Draw(s shape) DrawnShape {
-	d := DrawnShape{shape: s, X: p.X(s.From)}
-	if w := p.width(s); w > 0 {
-		d.Width = percentText(w)
-	}
-	return d
-}
-
-func percentText(v float64) string { return strconv.FormatFloat(v, 'f', 3, 64) + "%" }
-
-// Place is where a text stands.
-func (t placed) Place() string { return percentText(t.X) }
-
 // Caption says when it happened.
 func (p *Picture) Caption() string {
 	if !p.Dated() {
 		return "in its order; nothing of it is dated"
 	}
 	return show.Window(timeline.Window{Start: p.Start.Truncate(time.Second), End: p.End.Truncate(time.Second)})
-}
-
-// Canvas is a part of the picture with what the template needs to draw it.
-type Canvas struct {
-	*drawing
-	Picture *Picture
-	ID      string // in the page
-	Label   string // for whoever cannot see it
-}
-
-// ChainCanvas is the chain, with the stalls.
-func (p *Picture) ChainCanvas() Canvas {
-	return Canvas{&p.Chain, p, "picture", "The chain of the root cause from cause to effect, a row for each step; the list beside it has the same numbers"}
-}
-
-// BesideCanvas is what happened beside the chain.
-func (p *Picture) BesideCanvas() Canvas {
-	return Canvas{&p.Beside, p, "beside", "What else happened, a lane for each component; every event stands in the table of events below"}
 }
 
 // steps of the axis, of which the first is taken that gives at most maxMarks marks.
