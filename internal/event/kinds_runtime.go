@@ -92,7 +92,9 @@ var runtimeKinds = []KindInfo{
 	{Kind: KindCleanedUp, About: "a task was deleted after its first deletion had run into its time limit", IDs: ofContainer},
 	{Kind: KindShimStart, About: "a shim started", IDs: ofContainer},
 	{Kind: KindShimGone, About: "a shim is gone", IDs: ofContainer},
-	{Kind: KindFreezeFailed, About: "runc could not freeze or thaw a cgroup", IDs: ofContainer},
+	{Kind: KindFreezeFailed, About: "runc could not freeze or thaw a cgroup", IDs: ofContainer, Fields: []FieldInfo{
+		oneOf(FieldVerb, "what it could not do; after a freeze that fails it thaws the cgroup", "freeze", "thaw"),
+	}},
 	{Kind: KindDumpWritten, About: "a goroutine dump was taken", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldPath, "the file it was written to"),
 	}},

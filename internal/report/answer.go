@@ -164,7 +164,13 @@ func (v *view) listStalledSteps() (all []answerStep) {
 	}
 	for _, i := range told {
 		stall := &v.timeline.Stalls[i]
-		text := "relist does not complete, phase " + string(stall.Phase)
+		text := "relist does not complete"
+		switch {
+		case stall.RuntimeDown:
+			text = "the runtime does not answer the kubelet"
+		case stall.Phase != timeline.PhaseUnknown:
+			text += ", phase " + string(stall.Phase)
+		}
 		all = append(all, newAnswerStep(stall.Start, "", show.Duration(stall.End.Sub(stall.Start), stall.Open), text, stall.Evidence))
 		if !stall.NotReady.IsZero() {
 			all = append(all, newAnswerStep(stall.NotReady, "", "", "the node becomes NotReady", stall.NotReadyEvidence))

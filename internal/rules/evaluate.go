@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -274,6 +275,9 @@ func (s *search) writeFinding(m *match, missing []Missing) Finding {
 	if f.Verdict < Confirmed {
 		f.Missing = missing
 	}
+	if f.Verdict == Likely {
+		f.NotSeen = r.listLacking(m.chosen)
+	}
 	for _, o := range m.against {
 		f.Contradictions = append(f.Contradictions, Against{o.objection.Why, s.index.events[o.event].Evidence})
 	}
@@ -282,6 +286,35 @@ func (s *search) writeFinding(m *match, missing []Missing) Finding {
 		f.Remediation.Now = now
 	}
 	return f
+}
+
+// CanConfirm says whether anything makes the rule confirmed.
+func (r *Rule) CanConfirm() bool { return r.Verdict.levels[Confirmed] != nil }
+
+// listLacking names the steps that would make a match confirmed, in words: those of the set of which
+// the fewest lack. No absence is named.
+func (r *Rule) listLacking(chosen []int) (lacking []string) {
+	confirmed := r.Verdict.levels[Confirmed]
+	if confirmed == nil {
+		return nil
+	}
+	var has uint64
+	for step, i := range chosen {
+		if i != none {
+			has |= 1 << step
+		}
+	}
+	choices := confirmed.listChoices()
+	if len(choices) == 0 {
+		return nil
+	}
+	least := slices.MinFunc(choices, func(a, b uint64) int { return bits.OnesCount64(a&^has) - bits.OnesCount64(b&^has) }) &^ has
+	for step := range r.Steps {
+		if words := r.Steps[step].describe(); least>>step&1 != 0 && words != "" {
+			lacking = append(lacking, words)
+		}
+	}
+	return lacking
 }
 
 func (s *search) listSeen(m *match) seen {

@@ -61,8 +61,11 @@ type Finding struct {
 	Lacks          []Missing // needs of the rule that the bundle does not meet
 	Missing        []Missing // those of Lacks that would decide: none of a confirmed finding
 	Remediation    Remediation
-	References     []string
-	Notes          []string // what a reader must know before trusting it: "the tracer injected the delay"
+	// NotSeen are the steps, in words, that would make a likely finding confirmed; where several sets of
+	// them would, those of the smallest. None where no step would.
+	NotSeen    []string
+	References []string
+	Notes      []string // what a reader must know before trusting it: "the tracer injected the delay"
 	// ByTells says that no more than tells and their effects were seen of the rule's chain.
 	ByTells bool
 

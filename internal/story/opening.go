@@ -241,12 +241,13 @@ func (s *story) explainVerdict(about *part, hypotheses []rules.Hypothesis) strin
 		said[0] = onlySigns
 	case about.Verdict == rules.Likely && about.ByTells:
 		said[0] = signsAndEffect
+	case about.Verdict == rules.Likely && !about.rule.CanConfirm():
+		said[0] = neverSurer
 	case about.Verdict == rules.Likely:
 		said[0] = someStepsSeen
 	}
 	if about.Verdict < rules.Confirmed {
-		bySigns := about.ByTells || about.Verdict == rules.Possible
-		if unseen := listUnseen(about, hypotheses); bySigns && len(unseen) > 0 {
+		if unseen := listUnseen(about, hypotheses); len(unseen) > 0 {
 			said = append(said, fmt.Sprintf(notSeen, strings.Join(unseen, "; ")))
 		} else if len(about.Missing) > 0 {
 			said = append(said, fmt.Sprintf(whatLacks, DescribeSource(askOnly(about.Missing[0], s.findRuntimes()).Source)))
@@ -264,11 +265,12 @@ func (s *story) explainVerdict(about *part, hypotheses []rules.Hypothesis) strin
 // listUnseen returns what an expert would look for and did not see of a cause: the first of what is
 // said without ids that nobody knows, and that the headline does not say in other words.
 func listUnseen(about *part, hypotheses []rules.Hypothesis) []string {
+	unseen := slices.Clone(about.NotSeen)
 	i := slices.IndexFunc(hypotheses, func(h rules.Hypothesis) bool { return h.Rule == about.Rule })
-	if i < 0 {
-		return nil
+	if i >= 0 && (about.ByTells || about.Verdict == rules.Possible) {
+		unseen = slices.Clone(hypotheses[i].NotSeen)
 	}
-	unseen := slices.DeleteFunc(slices.Clone(hypotheses[i].NotSeen), func(text string) bool {
+	unseen = slices.DeleteFunc(unseen, func(text string) bool {
 		return strings.Contains(text, "…") || strings.Contains(about.Summary, endOfSentence(text))
 	})
 	return unseen[:min(maxNotSeen, len(unseen))]

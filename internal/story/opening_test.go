@@ -16,8 +16,10 @@ import (
 // cure where the cause is likely, else the command that would decide.
 func TestOpening(t *testing.T) {
 	next := []NextStep{{Missing: rules.Missing{Command: "ps -eLo pid"}, Hazard: ReadsOnly}}
+	catalog, err := rules.Builtin()
+	require.NoError(t, err)
 	about := func(v rules.Verdict) *part {
-		return &part{Finding: Finding{Finding: rules.Finding{Verdict: v, Remediation: rules.Remediation{Now: []rules.Action{{Do: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly}}}}}}
+		return &part{rule: catalog.Rule("umount2-overlay-sync"), Finding: Finding{Finding: rules.Finding{Verdict: v, NotSeen: []string{"a lock", "… waits"}, Remediation: rules.Remediation{Now: []rules.Action{{Do: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly}}}}}}
 	}
 	s := &story{}
 	unseen := []rules.Hypothesis{{NotSeen: []string{"a stall", "a dump", "a trace"}}, {Verdict: rules.Weighed, Title: "A disk is slow."}}
@@ -26,7 +28,7 @@ func TestOpening(t *testing.T) {
 		state State
 		want  Opening
 	}{
-		"likely":   {about(rules.Likely), Likely, Opening{Advice: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly, Reason: "not every deciding step was seen"}},
+		"likely":   {about(rules.Likely), Likely, Opening{Advice: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly, Reason: "not every deciding step was seen; not seen: a lock"}},
 		"possible": {about(rules.Possible), Possible, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "its signs alone were seen; not seen: a stall; a dump"}},
 		"stalled":  {nil, Stalled, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "nothing that was read shows why; something speaks for: A disk is slow"}},
 	} {
@@ -55,8 +57,8 @@ func TestStates(t *testing.T) {
 		"routine of a trace":         {line(exitOf(idA, 1)), Healthy, "a stall of relist would not show in it"},
 		"routine in few lines":       {drop(line(exitOf(idA, 1)), "strace"), Unrecognised, "too few to say that the node was well"},
 		"a daemon in the kernel":     {line(held), Signs, "thread.sample"},
-		"a node that is ready":       {line(exitOf(idA, 1), ready), Healthy, "nothing but routine"},
-		"routine in a whole journal": {dense(line(exitOf(idA, 1))), Healthy, "nothing but routine of containerd, kubelet"},
+		"a node that is ready":       {line(exitOf(idA, 1), ready), Healthy, "only routine"},
+		"routine in a whole journal": {dense(line(exitOf(idA, 1))), Healthy, "only routine of containerd, kubelet"},
 		"nothing that is known":      {&timeline.Timeline{}, Unrecognised, "no line of a kubelet"},
 	} {
 		r := evaluate(synthetic(t), c.timeline)

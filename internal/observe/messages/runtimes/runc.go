@@ -31,9 +31,14 @@ var Runc = table.Table{
 	},
 }
 
-// freezeFailed: … caused: unable to freeze (runc ≥ 1.0-rc93, after trying for some seconds).
+// freezeFailed: … caused: unable to freeze (runc ≥ 1.0-rc93, after trying for some seconds). Before runc
+// says so it thaws the cgroup again.
 func freezeFailed(r *event.Record) (event.Event, bool) {
-	e := event.New(event.KindFreezeFailed, "runc cannot freeze or thaw a cgroup")
+	verb := "freeze"
+	if strings.Contains(r.Raw, "unable to thaw") {
+		verb = "thaw"
+	}
+	e := event.New(event.KindFreezeFailed, "runc cannot "+verb+" a cgroup", event.FieldVerb.Text(verb))
 	e.IDs.Container = scan.FindID(r.Raw)
 	return e, true
 }
