@@ -282,7 +282,7 @@ func TestSuspects(t *testing.T) {
 	}
 	require.Equal(t, []string{
 		"container " + idA[:12] + ": StopContainer did not end",
-		"container " + idB[:12] + ": ContainerStatus ran into its deadline (2×)",
+		"container " + idB[:12] + ": relist waited for ContainerStatus, which ran into its deadline",
 	}, said)
 	require.Contains(t, r.Headline, "; suspect: container "+idA[:12]+": StopContainer did not end")
 

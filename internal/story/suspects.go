@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
@@ -71,7 +72,7 @@ func (s *story) listSuspects() []Suspect {
 	rooted := s.markRooted()
 	stalls := make([]signs, len(s.timeline.Stalls))
 	for _, e := range s.timeline.Events {
-		why := findSuspicion(e)
+		why := s.findSuspicion(e)
 		if why == nil || e.Start.IsZero() {
 			continue
 		}
@@ -106,7 +107,10 @@ func (s *story) markRooted() []bool {
 }
 
 // findSuspicion returns the first suspicion that takes an event; nil for none.
-func findSuspicion(e *event.Event) *suspicion {
+func (s *story) findSuspicion(e *event.Event) *suspicion {
+	if s.isOfRelist(e) {
+		return &ofRelist
+	}
 	for i := range suspicions {
 		if suspicions[i].fits(e) {
 			return &suspicions[i]
@@ -114,6 +118,27 @@ func findSuspicion(e *event.Event) *suspicion {
 	}
 	return nil
 }
+
+// ofRelist is the call that a relist waited for.
+var ofRelist = suspicion{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 2, false, "relist waited for {method}, which ran into its deadline"}
+
+// isOfRelist says that a call which relist makes ran into its deadline, and began as a stall did.
+func (s *story) isOfRelist(e *event.Event) bool {
+	if !ofRelist.fits(e) || !slices.Contains(callsOfRelist, e.FieldText(event.FieldMethod)) {
+		return false
+	}
+	begun := e.Last().T.Add(-timeline.CallLimit)
+	return slices.ContainsFunc(s.timeline.Stalls, func(stall timeline.Stall) bool {
+		return begun.Sub(stall.Start).Abs() <= sameMoment
+	})
+}
+
+// callsOfRelist are the calls of relist that name what they ask about.
+var callsOfRelist = []string{"PodSandboxStatus", "ContainerStatus"}
+
+// sameMoment is how far a stall's start, which its age gives to milliseconds, lies from that of the
+// call it waits for: relist lists all pods first.
+const sameMoment = time.Second
 
 // findSuspected returns the stalls of which an event may tell what they wait for.
 func (s *story) findSuspected(e *event.Event, why *suspicion) []int {

@@ -49,14 +49,15 @@ const longCall = timeline.CallLimit / 2
 var pastDeadline = map[event.Key]string{event.FieldDeadline: "true"}
 
 // suspicions are asked in this order; the first that takes an event counts. A lock held for a
-// container beats a call that did not end, and that beats calls that ran into their deadlines.
+// container beats a call that did not end, and that beats calls that ran into their deadlines. Of
+// those relist's own come first, where one began with the stall.
 var suspicions = []suspicion{
 	{eventSort{kind: event.KindLockHeld}, 0, false, "its lock is held while others wait"},
 	{eventSort{kind: event.KindCRICall, least: longCall, fields: map[event.Key]string{event.FieldOpen: "true"}}, 1, false, "{method} did not end"},
 	{eventSort{kind: event.KindCRICall, least: longCall}, 1, false, "{method} lasted {duration}"},
-	{eventSort{kind: event.KindStateTimeout}, 2, true, "its shim did not answer State"},
-	{eventSort{kind: event.KindDeleteFailed, fields: pastDeadline}, 2, false, "its shim did not answer Delete"},
-	{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 2, false, "{method} ran into its deadline"},
+	{eventSort{kind: event.KindStateTimeout}, 3, true, "its shim did not answer State"},
+	{eventSort{kind: event.KindDeleteFailed, fields: pastDeadline}, 3, false, "its shim did not answer Delete"},
+	{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 3, false, "{method} ran into its deadline"},
 }
 
 // longWait is how long a goroutine waits at least for that to be a sign.

@@ -351,6 +351,8 @@ func (h *header) scanInner(b []byte) bool {
 		return h.scanLogrus(b)
 	case 'D', 'T', 'P':
 		return h.scanTerminal(b)
+	case ' ', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+		return h.scanCutKlog(b)
 	case '<':
 		return h.carried && h.scanRelayed(b)
 	case 'l', 'm':
@@ -399,6 +401,35 @@ func (h *header) scanKlog(b []byte) bool {
 		h.pid = int(pid)
 	}
 	h.level, h.body, h.msg = readLevel(b), klog, i
+	return true
+}
+
+// scanCutKlog reads the rest of klog's header where level and date were cut off, and the time stands
+// before it:
+//
+//	09:30:11.885000    2917 kubelet.go:2412] "Skipping pod synchronization" err="…"
+func (h *header) scanCutKlog(b []byte) bool {
+	if !h.carrier.Known {
+		return false
+	}
+	start := lines.SkipBlanks(b, 0)
+	pid, d := lines.Digits(b[start:])
+	if d += start; d == start || d > start+10 || d >= len(b) || b[d] != ' ' {
+		return false
+	}
+	end := bytes.IndexByte(b[:min(len(b), d+64)], ']')
+	if end < 0 || end+1 >= len(b) || b[end+1] != ' ' {
+		return false
+	}
+	file, line, ok := bytes.Cut(b[d+1:end], []byte(".go:"))
+	if _, digits := lines.Digits(line); !ok || digits == 0 || digits != len(line) || bytes.ContainsAny(file, " \"=") {
+		return false
+	}
+	h.caller = callerFile(b[d+1 : end])
+	if h.pid == 0 {
+		h.pid = int(pid)
+	}
+	h.body, h.msg = klog, end+2
 	return true
 }
 

@@ -19,3 +19,20 @@ func TestWriterWithoutHost(t *testing.T) {
 		require.Equal(t, klog, h.body, line)
 	}
 }
+
+// TestCutKlog: what is left of klog's header when its level and its date are cut off.
+func TestCutKlog(t *testing.T) {
+	for line, message := range map[string]string{
+		`06:03:51.580766    1530 cni.go:239] "Unable" err="none"`:  `"Unable" err="none"`,
+		`06:03:51.580766 1530 kubelet/cni.go:239] "Unable"`:        `"Unable"`,
+		"06:03:51.580766    1530 requests in cni.go:239] of a pod": "",
+		"06:03:51.580766    cni.go:239] text":                      "",
+		"1530 cni.go:239] text":                                    "",
+	} {
+		h := scanHeader([]byte(line))
+		require.Equal(t, message != "", h.body == klog, line)
+		if message != "" {
+			require.Equal(t, []any{1530, "cni.go", message}, []any{h.pid, string(h.caller), line[h.msg:]}, line)
+		}
+	}
+}
