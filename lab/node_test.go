@@ -118,7 +118,10 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 				log = is.Message + "\n" + log
 			}
 			return is.Status == "True"
-		}, func() string { return log })
+		}, func() string {
+			state, _ := n.runCommand("sh", "-c", "systemctl show -p ActiveState,SubState,NRestarts kubelet kubepods.slice; systemctl list-jobs; journalctl -u kubelet --no-pager | tail -3")
+			return log + state
+		})
 	}
 	return n
 }

@@ -55,7 +55,7 @@ func TestStates(t *testing.T) {
 		"a stall":                    {withStalls(line(hung), stall()), Stalled, "relist stood still 3m12s"},
 		"a sign":                     {line(hung, exitOf(idA, 1)), Signs, "kernel.hung-task"},
 		"routine of a trace":         {line(exitOf(idA, 1)), Healthy, "a stall of relist would not show in it"},
-		"routine in few lines":       {drop(line(exitOf(idA, 1)), "strace"), Unrecognised, "too few to say that the node was well"},
+		"routine in few lines":       {drop(line(exitOf(idA, 1)), "strace"), Unrecognised, "too few lines to say that the node was well"},
 		"a daemon in the kernel":     {line(held), Signs, "thread.sample"},
 		"a node that is ready":       {line(exitOf(idA, 1), ready), Healthy, "only routine"},
 		"routine in a whole journal": {dense(line(exitOf(idA, 1))), Healthy, "only routine of containerd, kubelet"},
