@@ -115,7 +115,11 @@ func criCall(r *event.Record) (event.Event, bool) {
 	case strings.HasSuffix(rest, " failed") || strings.Contains(rest, "failed, error"):
 		e.Span.Edge = event.End
 		e.Text += " failed"
-		e.AddFields(failureFields(table.ErrorOf(r))...)
+		reason := table.ErrorOf(r)
+		if table.IsDeadline(reason) && strings.Contains(reason, "waiting for container") { // for its end, after SIGKILL
+			e.Text += ": a container has not ended after SIGKILL"
+		}
+		e.AddFields(failureFields(reason)...)
 	}
 	return e, true
 }
