@@ -682,17 +682,23 @@ func (s *search) writeHypothesis(w *weighing, findings []Finding, missing []Miss
 const maxNotSeen = 3
 
 // listNotSeen names the tells that were not seen, in words. One of which too few events were seen
-// says what is there, and one that a listing shows to be otherwise is not missing.
+// says what is there, one that a listing shows to be otherwise is not missing, and what collect met
+// on its way is nothing that anybody looks for.
 func (s *search) listNotSeen(w *weighing) []string {
 	var all []string
 	for i := range s.rule.Tells {
 		t := &s.rule.Tells[i]
 		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t }) || len(s.index.findHits(&t.events).events) > 0 || s.index.showsOtherwise(t)
-		if words := t.describe(s.rule); !seen && words != "" && len(all) < maxNotSeen {
+		if words := t.describe(s.rule); !seen && words != "" && !t.isOfCollect() && len(all) < maxNotSeen {
 			all = append(all, words)
 		}
 	}
 	return all
+}
+
+// isOfCollect says that only collect can meet the tell.
+func (t *TellRule) isOfCollect() bool {
+	return !slices.ContainsFunc(t.patterns, func(p Pattern) bool { return p.Kind != event.KindCollectItem && p.Kind != event.KindCollectRPC })
 }
 
 // showsOtherwise says that a listing has the process of which a tell asks for a state, by its number, in
