@@ -206,8 +206,8 @@ func TestCollectDeadFUSE(t *testing.T) {
 		unable(t, "no FUSE here: %v", err)
 	}
 	t.Cleanup(func() { _ = unix.Unmount(mnt, unix.MNT_DETACH|unix.MNT_FORCE) })
-	got := collectOnce(t, 40*time.Second, append(nothing(dir), "--skip", quiet, "--timeout", "30s", "--probe-remote")...)
-	m := got.promised(t, "a FUSE mount without a server, asked with `--probe-remote`", "that mount named, with the function in which its reader waited", 30*time.Second)
+	got := collectOnce(t, 70*time.Second, append(nothing(dir), "--skip", quiet, "--timeout", "60s", "--probe-remote")...)
+	m := got.promised(t, "a FUSE mount without a server, asked with `--probe-remote`", "that mount named, with the function in which its reader waited", 60*time.Second)
 	for _, item := range m.Items {
 		if item.Name == "mounts/df.txt" {
 			require.Contains(t, item.Why, mnt+": no answer in")

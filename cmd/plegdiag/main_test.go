@@ -48,13 +48,14 @@ func TestMain(m *testing.M) {
 			standInForShim()
 		}
 	}
-	_ = flag.Set("test.parallel", strconv.Itoa(max(atOnce, runtime.GOMAXPROCS(0)))) // -parallel says otherwise
+	atOnce := 8
+	if raced { // collect works as long as it waits, then
+		atOnce = 4
+	}
+	// The tests of collect mostly wait, for daemons that do not answer. The flag -parallel says otherwise.
+	_ = flag.Set("test.parallel", strconv.Itoa(max(atOnce, runtime.GOMAXPROCS(0))))
 	testscript.Main(m, map[string]func(){"plegdiag": main})
 }
-
-// atOnce is how many parallel tests run at least: those of collect mostly wait, for daemons that do not
-// answer.
-const atOnce = 8
 
 // raceOptions is the variable with the options of the race detector: without those of make race a program
 // sleeps a second before it exits.
