@@ -59,8 +59,9 @@ lint:
 	$(GOLANGCI_LINT) run --allow-parallel-runners --build-tags lab ./lab/...
 	cd lab/cnid && go vet .
 
+# Each program with the race detector sleeps a second before it exits, and tests start thousands.
 race: ## needs a C compiler
-	CGO_ENABLED=1 go test -race -timeout 30m ./...
+	GORACE=atexit_sleep_ms=50 CGO_ENABLED=1 go test -race -timeout 30m ./...
 
 oracle: ## redact against the examples of gitleaks, in a module of its own
 	cd internal/redact/oracle && go vet . && go test -count 1 .
@@ -100,25 +101,25 @@ cluster-down: ## remove what runs of the lab left, and all that is kept for the 
 # names no input (golang/go#75804). Without a bound on minimizing, inputs of some kilobytes take all of
 # FUZZTIME to be made smaller.
 fuzz: ## every fuzz target for FUZZTIME
-	@set -e; log=$$(mktemp); for pkg in $$(go list ./...); do \
-		listed=$$(go test -list '^Fuzz' $$pkg); \
-		for target in $$(echo "$$listed" | grep '^Fuzz' || true); do \
-			echo "fuzz $$pkg $$target"; \
-			if ! go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$pkg >$$log 2>&1; then \
-				cat $$log; \
-				grep -q '^    context deadline exceeded' $$log || exit 1; \
-				if grep -q 'ailing input' $$log; then exit 1; fi; \
-			fi; \
-			tail -n 1 $$log; \
-		done; \
+	@set -e; log=$$(mktemp); \
+	targets=$$(grep -roE --include='*_test.go' '^func Fuzz\w+' . | sed 's,/[^/]*:func ,:,' | sort); test -n "$$targets"; \
+	for target in $$targets; do \
+		pkg=$${target%:*} name=$${target#*:}; \
+		echo "fuzz $$pkg $$name"; \
+		if ! go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 20x $$pkg >$$log 2>&1; then \
+			cat $$log; \
+			grep -q '^    context deadline exceeded' $$log || exit 1; \
+			if grep -q 'ailing input' $$log; then exit 1; fi; \
+		fi; \
+		tail -n 1 $$log; \
 	done; rm $$log
 
 bench: ## analyze against gzip -dc on bundles of all shapes, and how each grows (docs/performance.md); flags in BENCH, as BENCH="-mb 30"
 	go run ./bench $(BENCH)
 
-# Tests of collect and mcp run for minutes and write nothing.
+# Tests of collect and mcp run for minutes and write nothing; so do those that -short passes over.
 golden: ## rewrite what the tests expect; then read the diff
 	@go test ./internal/schema -update # first: others compare with the schemas
 	@set -e; for dir in $$(grep -rlE --include='*_test.go' 'flag.Bool\("update"|plegdiag/internal/[a-z]+/(parse|observe)test"' . | xargs -n1 dirname | sort -u); do \
-		go test $$dir -skip '^Test(Collect|MCP)' -update; \
+		go test $$dir -short -skip '^Test(Collect|MCP)' -update; \
 	done

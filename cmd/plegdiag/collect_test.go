@@ -238,11 +238,18 @@ func TestCollectNamesHungContainer(t *testing.T) {
 	require.Regexp(t, `ContainerStatus\(aaaaaaaaaaaa\) gave collect no answer in 5(\.\d)?s, while the daemon answered another call in \d`, out.String())
 }
 
+// waitsLong skips a test that waits for what does not answer, half a minute, when only the short ones are
+// wanted.
+func waitsLong(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("waits for half a minute")
+	}
+}
+
 // Behind every socket is a process that is stopped.
 func TestCollectSilentDaemons(t *testing.T) {
-	if testing.Short() {
-		t.Skip("waits for daemons that do not answer: half a minute")
-	}
+	waitsLong(t)
 	t.Parallel()
 	dir := t.TempDir()
 	sockets := fmt.Sprintf("cri=%s,docker=%s/none,containerd-debug=%s,dbus=%s", silent(t, dir, "cri"), dir, silent(t, dir, "debug"), silent(t, dir, "bus"))

@@ -108,6 +108,7 @@ func runAndWatch(t *testing.T, environment []string, args ...string) sent {
 }
 
 func TestCollectPut(t *testing.T) {
+	t.Parallel()
 	s := newStore(t)
 	s.change(func(s *store) { s.delay = 300 * time.Millisecond })
 	urlFile := filepath.Join(t.TempDir(), "url")

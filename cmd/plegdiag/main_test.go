@@ -10,7 +10,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -46,7 +48,24 @@ func TestMain(m *testing.M) {
 			standInForShim()
 		}
 	}
+	atOnce := 8
+	if raced { // collect works as long as it waits, then
+		atOnce = 4
+	}
+	// The tests of collect mostly wait, for daemons that do not answer. The flag -parallel says otherwise.
+	_ = flag.Set("test.parallel", strconv.Itoa(max(atOnce, runtime.GOMAXPROCS(0))))
 	testscript.Main(m, map[string]func(){"plegdiag": main})
+}
+
+// raceOptions is the variable with the options of the race detector: without those of make race a program
+// sleeps a second before it exits.
+const raceOptions = "GORACE"
+
+// racedScripts are those that run with the race detector, which makes each take many times as long: every
+// command as its help shows it, and those that start what no other does. The workers of batch and the
+// ends of archives have tests of their own packages.
+var racedScripts = []string{
+	"testdata/script/examples.txtar", "testdata/script/nodes.txtar", "testdata/script/collectnode.txtar", "testdata/script/syscalls.txtar",
 }
 
 // TestScript runs the program as its users do. Beside a script's own files there are a small
@@ -55,8 +74,13 @@ func TestMain(m *testing.M) {
 // .examples.sh: every example that the help shows. $INCIDENTS is the testdata of the repository.
 // "fits OUTPUT FILE" fails unless all documents in FILE fit the schema of that output.
 func TestScript(t *testing.T) {
+	scripts, err := filepath.Glob("testdata/script/*.txtar")
+	require.NoError(t, err)
+	if raced {
+		scripts = racedScripts
+	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Files:               scripts,
 		UpdateScripts:       *update,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
@@ -64,6 +88,7 @@ func TestScript(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			incidents, err := filepath.Abs("../../testdata")
 			env.Setenv("INCIDENTS", incidents)
+			env.Setenv(raceOptions, os.Getenv(raceOptions))
 			shell := strings.Join(examples(newRoot(streams{})), "\n")
 			return errors.Join(
 				err,

@@ -2,5 +2,5 @@
 
 package main
 
-// raced says that the race detector is built in, which takes several times the memory.
+// raced says that the race detector is built in, which takes several times the memory and the time.
 const raced = true

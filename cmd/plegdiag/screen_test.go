@@ -19,7 +19,10 @@ func TestScreen(t *testing.T) {
 	tickets, err := filepath.Glob("../../testdata/tickets/*/bundle*")
 	require.NoError(t, err)
 	require.Greater(t, len(tickets), 100)
-	for _, path := range append(incidents, tickets...) {
+	for i, path := range append(incidents, tickets...) {
+		if raced && i%16 != 0 {
+			continue // internal/incident reads more of them with the race detector
+		}
 		t.Run(filepath.Base(filepath.Dir(path)), func(t *testing.T) {
 			t.Parallel()
 			var stdout, stderr bytes.Buffer

@@ -61,7 +61,7 @@ func runConsoleBlocks(t *testing.T, page, dir string) string {
 
 	shell := exec.Command("bash", "-c", script.String())
 	shell.Dir = dir
-	shell.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LC_ALL=C.UTF-8"}
+	shell.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "LC_ALL=C.UTF-8", raceOptions + "=" + os.Getenv(raceOptions)}
 	var printed bytes.Buffer
 	shell.Stdout, shell.Stderr = &printed, &printed
 	require.NoError(t, shell.Run(), printed.String())

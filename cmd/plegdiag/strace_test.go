@@ -41,6 +41,7 @@ func TestRealStrace(t *testing.T) {
 				name = "stderr " + options
 			}
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				if testing.Short() && stderr {
 					t.Skip("short")
 				}

@@ -465,6 +465,9 @@ func TestEveryBundleInEveryCarrier(t *testing.T) {
 	written := slices.DeleteFunc(slices.Concat(forms(), aggregators(), tags()), func(f form) bool { return f.name == "repeated" })
 	names, bundles := carriedBundles(t)
 	for i, name := range names {
+		if passed(i) {
+			continue
+		}
 		taken := func(j int) bool { return everyCarrier || (i+j)%rotation == 0 }
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -458,7 +458,10 @@ func TestOneIncidentInEveryFormat(t *testing.T) {
 		want := answer(load(t, tt.dir))
 		for zone, location := range zones {
 			n := tt.node.in(location, tt.from)
-			for _, f := range slices.Concat(forms(), aggregators(), tags()) {
+			for i, f := range slices.Concat(forms(), aggregators(), tags()) {
+				if passed(i) {
+					continue
+				}
 				t.Run(tt.name+"/"+zone+"/"+f.name, func(t *testing.T) {
 					t.Parallel()
 					dir := filepath.Join(t.TempDir(), "node")

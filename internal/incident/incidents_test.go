@@ -21,13 +21,21 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/shell"
 )
 
+// passed says that the case with this number, of many that take the same way through the code, is left
+// out: with the race detector, which makes each take many times as long, one of eight is enough. It looks
+// at what runs at the same time, and that is the reading of the files.
+func passed(i int) bool { return raced && i%8 != 0 }
+
 // TestIncidents puts every incident of testdata, and every fixture of a rule,
 // through the whole pipeline. Adding one needs no Go: a directory with the files (bundle/ or
 // bundle.tgz) and want.yaml.
 func TestIncidents(t *testing.T) {
 	fixtures := fixtures(t)
 	require.GreaterOrEqual(t, len(fixtures), 5, "testdata has lost its incidents")
-	for _, f := range fixtures {
+	for i, f := range fixtures {
+		if strings.Contains(f.Name, "/") && passed(i) {
+			continue // of a rule or a ticket
+		}
 		t.Run(f.Name, func(t *testing.T) {
 			t.Parallel()
 			in, err := f.Input()
@@ -96,7 +104,9 @@ func checkLaws(t *testing.T, in string, inc *incident.Incident) {
 	checkAccount(t, inc)
 	checkEvidence(t, in, inc)
 	checkCommands(t, inc)
-	checkDeterministic(t, in, inc)
+	if !raced { // it renders every report twice
+		checkDeterministic(t, in, inc)
+	}
 }
 
 // checkAccount: every line is used, blank or skipped, and a skipped one has a reason.

@@ -206,7 +206,7 @@ func TestReferencesChangeNothing(t *testing.T) {
 	}
 	some := tree(t, files...)
 	for i, f := range fixtures(t) {
-		if strings.HasPrefix(f.Name, "rules/") || strings.HasPrefix(f.Name, "tickets/") && i%8 != 0 {
+		if passed(i) || passed(i/8) || strings.HasPrefix(f.Name, "rules/") || strings.HasPrefix(f.Name, "tickets/") && i%8 != 0 {
 			continue // whole incidents and some tickets are enough: each is read with 60 files
 		}
 		t.Run(f.Name, func(t *testing.T) {
