@@ -4,8 +4,6 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/plegdiag/plegdiag/internal/rules/pack"
 )
@@ -64,19 +62,11 @@ func unpackTree(packed string, files Files) *Catalog {
 		return nil
 	}
 	catalog := &Catalog{Rules: make([]Rule, len(tree.Rules))}
-	var compiled sync.WaitGroup
-	var mistakes atomic.Bool
 	for i, rule := range tree.Rules {
-		compiled.Go(func() {
-			if wrong := compile(rule, &source{file: rule.ID}); len(wrong) > 0 {
-				mistakes.Store(true)
-			}
-			catalog.Rules[i] = *rule
-		})
-	}
-	compiled.Wait()
-	if mistakes.Load() {
-		return nil
+		if wrong := compile(rule, &source{file: rule.ID}); len(wrong) > 0 {
+			return nil
+		}
+		catalog.Rules[i] = *rule
 	}
 	effects, wrong := compileEffects(tree.Effects, &source{file: effectFileName})
 	if len(wrong) > 0 {
