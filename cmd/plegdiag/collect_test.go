@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -411,6 +412,7 @@ func countStuck(pid int) (stuck int) {
 // stuckVictim maps a page of a file, waits for a byte, and then has one thread write to it, and
 // another change how it may be used.
 func stuckVictim() {
+	debug.SetGCPercent(-1) // it would wait for the thread that is stuck, and keep the other from its call
 	f, err := os.OpenFile(os.Args[2], os.O_RDWR, 0)
 	if err != nil {
 		os.Exit(1)

@@ -36,7 +36,7 @@ type State uint8
 // is about.
 const (
 	Unrecognised State = iota // nothing that plegdiag knows, or too little that would show a stall
-	Healthy                   // nothing but routine, where a stall would be seen
+	Healthy                   // only routine, where a stall would be seen
 	Signs                     // something that is not routine, and no cause for which more speaks
 	Stalled                   // a stall or a hung runtime, and no cause for which more speaks
 	Possible

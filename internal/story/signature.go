@@ -33,7 +33,7 @@ var byProgram = []event.Kind{event.KindGoroutine, event.KindThreadSample, event.
 
 // Signature is what an incident shows, in sorted words that are the same on every node, so that
 // incidents without a known cause can be compared: "phase:pod", "lock.held:statusStorage:rpc",
-// "cri.call:StopPodSandbox", "harmless:NAME". Empty where nothing but routine was seen.
+// "cri.call:StopPodSandbox", "harmless:NAME". Empty where only routine was seen.
 func Signature(tl *timeline.Timeline, r *Result) []string {
 	words := map[string]bool{}
 	for i := range tl.Stalls {

@@ -64,15 +64,21 @@ type Coverage struct {
 }
 
 // What makes a log dense. People choose a dozen lines for a ticket; what is longer is mostly stacks
-// of the kernel, all of one second.
+// of the kernel, all of one second. Thousands of lines nobody chooses: a busy or a young node has them
+// in a minute.
 const (
 	denseLines = 200
 	denseSpan  = 10 * time.Minute
+	manyLines  = 2000
+	manySpan   = time.Minute
 )
 
 // IsDense says that the file holds what its writer wrote in its time, and not lines that somebody
 // chose: only there absence is evidence, and a line alone may be noise.
-func (c *Coverage) IsDense() bool { return c.Lines >= denseLines && c.End.Sub(c.Start) >= denseSpan }
+func (c *Coverage) IsDense() bool {
+	span := c.End.Sub(c.Start)
+	return c.Lines >= denseLines && span >= denseSpan || c.Lines >= manyLines && span >= manySpan
+}
 
 // Gap is a part of a source's time in which lines are missing from the file, or in which nothing
 // could be written.
