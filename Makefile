@@ -15,7 +15,7 @@ FUZZTIME ?= 30s
 BENCH    ?=
 CLUSTER  ?=
 
-.PHONY: build alone dist dist-files dist-test release test check lint race oracle fleet-engines inspector fuzz browser lab lab-full bench golden cluster fleet guest cluster-down
+.PHONY: build alone elsewhere dist dist-files dist-test release test check lint race oracle fleet-engines inspector fuzz browser lab lab-full bench golden cluster fleet guest cluster-down
 
 build: ## the program, as ./plegdiag: static, and the same bytes wherever it is built
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(STAMP)" -o plegdiag ./cmd/plegdiag
@@ -23,6 +23,9 @@ build: ## the program, as ./plegdiag: static, and the same bytes wherever it is 
 alone: build ## that program in an empty root and on old kernels, as root
 	go vet -tags alone ./packaging
 	go test -tags alone -count 1 ./packaging
+
+elsewhere: ## the program compiles where much of it is not there: for Windows; releases are also made for macOS
+	GOOS=windows GOARCH=amd64 go build -o /dev/null ./cmd/plegdiag
 
 dist-files: build
 	rm -rf build && mkdir -p build/completions build/man-gz
