@@ -103,7 +103,7 @@ const guestSlowness = 6
 // directory slow of the node is on a disk of its own.
 func (r *run) bootGuest(t *testing.T, name, slow string) *node {
 	t.Helper()
-	n := &node{t: t, run: r, name: name, booted: time.Now()}
+	n := &node{t: t, run: r, name: name, booted: time.Now(), from: time.Now()}
 	port, err := freePort()
 	require.NoError(t, err)
 	n.guest = &guest{port: port, key: filepath.Join(r.basePath(), guestKey), control: filepath.Join(r.dir, name+".ssh")}

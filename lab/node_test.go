@@ -29,6 +29,8 @@ type node struct {
 	nspawn *exec.Cmd
 	leader int // its PID 1, as the host sees it
 	booted time.Time
+	// from is since when its evidence is judged: its boot, or later where the scenario is about what follows.
+	from   time.Time
 	disk   *disk
 	member *member // of a cluster; nil where a simulated kubelet runs
 	guest  *guest  // the machine that it is; nil where it is a container
@@ -44,7 +46,7 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 	if *onGuest {
 		return r.bootGuest(t, name, slow)
 	}
-	n := &node{t: t, run: r, name: name, booted: time.Now()}
+	n := &node{t: t, run: r, name: name, booted: time.Now(), from: time.Now()}
 	// An overlay can be no upper layer of overlays, and the node's root is one.
 	binds := []string{"--bind-ro=" + r.binDir() + ":/opt/lab"}
 	for _, dir := range []string{"containerd", "containers", "docker"} {

@@ -185,7 +185,7 @@ func (n *node) analyze(bundle string) *report {
 		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 		require.NoError(t, err, "%s: %s", strings.Join(argv, " "), out)
 	}
-	cmd := exec.Command("nice", filepath.Join(n.run.binDir(), "plegdiag"), "analyze", "-o", "json", "--since", n.booted.UTC().Format(time.RFC3339), dir)
+	cmd := exec.Command("nice", filepath.Join(n.run.binDir(), "plegdiag"), "analyze", "-o", "json", "--since", n.from.UTC().Format(time.RFC3339), dir)
 	var complaints bytes.Buffer
 	cmd.Stderr = &complaints
 	out, err := cmd.Output()

@@ -24,6 +24,7 @@ var podScenarios = []scenario{
 			if n.member != nil {
 				n.waitFor(30*time.Second, "ready pods", func() bool { return n.member.countPods(n, "True") == 30 })
 			}
+			n.from = time.Now() // thirty pods that start at once on two CPUs keep shims waiting for seconds
 			n.startCommand("sh", "-c", "timeout 90 sh -c 'while :; do :; done' & timeout 90 dd if=/dev/zero of=/var/log/load bs=64k count=4000 oflag=dsync")
 			return func() {}
 		},
