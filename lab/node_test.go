@@ -115,7 +115,7 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 				// later the kubelet is making it.
 				missing, _ := n.runCommand("sh", "-c", "journalctl -u kubelet --no-pager | grep -c 'has some missing paths: '")
 				if failures, _ := strconv.Atoi(strings.TrimSpace(missing)); failures > mended {
-					_, _ = n.runCommand("systemctl", "stop", "kubepods.slice")
+					_, _ = n.runCommand("sh", "-c", "systemctl stop kubepods.slice; systemctl daemon-reload")
 					mended = failures
 				}
 				log = is.Message + "\n" + log
