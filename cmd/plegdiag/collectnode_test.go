@@ -255,7 +255,7 @@ func TestSilentKubelet(t *testing.T) {
 	begun := time.Now()
 	status, path, stderr := throughAPI(t, f, "--timeout", "3s")
 	require.Equal(t, statusDone, status, stderr)
-	require.Less(t, time.Since(begun), 15*time.Second) // a machine under load; all requests take longer
+	require.Less(t, time.Since(begun), 8*time.Second*raceFactor)
 	m := verified(t, path)
 	require.Equal(t, "time limit of 3s", m.Sealed)
 	require.Contains(t, m.Missing, "logs")
@@ -361,7 +361,7 @@ func TestPodThatDoesNotStart(t *testing.T) {
 	begun := time.Now()
 	status, path, stderr := throughAPI(t, f, podArgs...)
 	require.Equal(t, statusDone, status, stderr)
-	require.Less(t, time.Since(begun), 50*time.Second) // a machine under load; 30 s without
+	require.Less(t, time.Since(begun), 30*time.Second+6*time.Second*raceFactor)
 	require.Empty(t, f.pods)
 	require.Equal(t, []string{"0"}, f.graces, "a kubelet that starts none ends none")
 	item := item(t, verified(t, path), "node/plegdiag-"+fakeNode+".tgz")

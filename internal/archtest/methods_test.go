@@ -17,9 +17,6 @@ import (
 // that may run looks methods up by names which it learns then, as text/template and html/template do
 // (reflect.Value.MethodByName): every exported method of every type stays, an eighth of the program.
 func TestUnusedMethodsAreLeftOut(t *testing.T) {
-	if testing.Short() {
-		t.Skip("links the program: seconds")
-	}
 	// What this test looks at is what go test runs it again for.
 	for _, source := range []string{"cmd", "internal", "docs", "fleet", "go.mod"} {
 		require.NoError(t, filepath.WalkDir(filepath.Join("../..", source), func(_ string, _ fs.DirEntry, err error) error { return err }))

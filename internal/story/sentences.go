@@ -68,7 +68,7 @@ const (
 	// Why a state is what it is.
 	stepsSeen        = "every deciding step was seen"
 	someStepsSeen    = "not every deciding step was seen"
-	neverSurer       = "its steps were seen; the verdict of this rule is capped at likely"
+	neverSurer       = "its steps were seen; for this cause the verdict is capped at likely"
 	signsAndEffect   = "its signs were seen together with what it does"
 	onlySigns        = "its signs alone were seen"
 	notSeen          = "not seen: %s"

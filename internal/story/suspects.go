@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -127,10 +128,9 @@ func (s *story) isOfRelist(e *event.Event) bool {
 	if !ofRelist.fits(e) || !slices.Contains(callsOfRelist, e.FieldText(event.FieldMethod)) {
 		return false
 	}
-	begun := e.Last().T.Add(-timeline.CallLimit)
-	return slices.ContainsFunc(s.timeline.Stalls, func(stall timeline.Stall) bool {
-		return begun.Sub(stall.Start).Abs() <= sameMoment
-	})
+	begun, stalls := e.Last().T.Add(-timeline.CallLimit), s.timeline.Stalls
+	i := sort.Search(len(stalls), func(i int) bool { return !stalls[i].Start.Before(begun.Add(-sameMoment)) })
+	return i < len(stalls) && !stalls[i].Start.After(begun.Add(sameMoment))
 }
 
 // callsOfRelist are the calls of relist that name what they ask about.

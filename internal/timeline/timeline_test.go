@@ -272,3 +272,22 @@ func TestBuildLaws(t *testing.T) {
 		require.Equal(t, want, Build(clone(in), Options{}))
 	})
 }
+
+// TestDense: neither a dozen lines over hours are dense, nor thousands of one second.
+func TestDense(t *testing.T) {
+	for _, c := range []struct {
+		lines int
+		span  time.Duration
+		want  bool
+	}{
+		{199, time.Hour, false},
+		{200, 10 * time.Minute, true},
+		{1999, 9 * time.Minute, false},
+		{2000, time.Minute, true},
+		{100_000, 59 * time.Second, false},
+	} {
+		start := time.Unix(1764000000, 0)
+		covered := Coverage{Lines: c.lines, Start: start, End: start.Add(c.span)}
+		require.Equal(t, c.want, covered.IsDense(), "%d lines over %s", c.lines, c.span)
+	}
+}
