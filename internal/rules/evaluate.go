@@ -276,7 +276,8 @@ func (s *search) writeFinding(m *match, missing []Missing) Finding {
 		f.Missing = missing
 	}
 	if f.Verdict == Likely {
-		f.NotSeen = r.listLacking(m.chosen)
+		lacking, complete := r.listLacking(m)
+		f.NotSeen, f.StepsSeen, f.TimeOnly = lacking, complete && s.limit == Confirmed, m.timeOnly
 	}
 	for _, o := range m.against {
 		f.Contradictions = append(f.Contradictions, Against{o.objection.Why, s.index.events[o.event].Evidence})
@@ -292,21 +293,21 @@ func (s *search) writeFinding(m *match, missing []Missing) Finding {
 func (r *Rule) CanConfirm() bool { return r.Verdict.levels[Confirmed] != nil }
 
 // listLacking names the steps that would make a match confirmed, in words: those of the set of which
-// the fewest lack. No absence is named.
-func (r *Rule) listLacking(chosen []int) (lacking []string) {
+// the fewest lack. Complete says that nothing lacks. No absence is named.
+func (r *Rule) listLacking(m *match) (lacking []string, complete bool) {
 	confirmed := r.Verdict.levels[Confirmed]
 	if confirmed == nil {
-		return nil
+		return nil, false
 	}
-	var has uint64
-	for step, i := range chosen {
+	has := m.absent
+	for step, i := range m.chosen {
 		if i != none {
 			has |= 1 << step
 		}
 	}
 	choices := confirmed.listChoices()
 	if len(choices) == 0 {
-		return nil
+		return nil, false
 	}
 	least := slices.MinFunc(choices, func(a, b uint64) int { return bits.OnesCount64(a&^has) - bits.OnesCount64(b&^has) }) &^ has
 	for step := range r.Steps {
@@ -314,7 +315,7 @@ func (r *Rule) listLacking(chosen []int) (lacking []string) {
 			lacking = append(lacking, words)
 		}
 	}
-	return lacking
+	return lacking, least == 0
 }
 
 func (s *search) listSeen(m *match) seen {

@@ -61,6 +61,9 @@ type Finding struct {
 	Lacks          []Missing // needs of the rule that the bundle does not meet
 	Missing        []Missing // those of Lacks that would decide: none of a confirmed finding
 	Remediation    Remediation
+	// StepsSeen says of a likely finding that all is there that would make it confirmed, also a version
+	// that is known: something speaks against it. TimeOnly says that nothing but time ties its steps.
+	StepsSeen, TimeOnly bool
 	// NotSeen are the steps, in words, that would make a likely finding confirmed; where several sets of
 	// them would, those of the smallest. None where no step would.
 	NotSeen    []string

@@ -243,7 +243,9 @@ func (s *story) explainVerdict(about *part, hypotheses []rules.Hypothesis) strin
 		said[0] = signsAndEffect
 	case about.Verdict == rules.Likely && !about.rule.CanConfirm():
 		said[0] = neverSurer
-	case about.Verdict == rules.Likely:
+	case about.Verdict == rules.Likely && about.TimeOnly:
+		said[0] = tiedByTime
+	case about.Verdict == rules.Likely && !about.StepsSeen:
 		said[0] = someStepsSeen
 	}
 	if about.Verdict < rules.Confirmed {

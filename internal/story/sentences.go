@@ -68,6 +68,7 @@ const (
 	// Why a state is what it is.
 	stepsSeen        = "every deciding step was seen"
 	someStepsSeen    = "not every deciding step was seen"
+	tiedByTime       = "every deciding step was seen, but nothing except their times ties them together"
 	neverSurer       = "its steps were seen; for this cause the verdict is capped at likely"
 	signsAndEffect   = "its signs were seen together with what it does"
 	onlySigns        = "its signs alone were seen"
