@@ -46,17 +46,14 @@ func (c *cluster) newMember(name string) (*member, error) {
 		return nil, err
 	}
 	files := map[string]string{
-		"/etc/hostname":                    name + "\n",
-		"/etc/kubernetes/kubelet.conf":     c.kubeconfig(m.outside, "{client-certificate: "+clientCertificate+", client-key: "+clientCertificate+"}"),
-		"/etc/kubernetes/pki/ca.crt":       string(c.authority.text),
-		"/var/lib/kubelet/pki/kubelet.crt": string(server.cert),
-		"/var/lib/kubelet/pki/kubelet.key": string(server.key),
-		"/etc/kubernetes/lab-token":        c.token + "\n",
-		// Where no unit beside kubepods.slice has a share of the CPU, systemd removes that slice from the
-		// hierarchy of cpu. Accounting alone needs cpuacct, which may be a hierarchy of its own.
-		"/etc/systemd/system/system.slice.d/lab.conf": "[Slice]\nCPUShares=1024\n",
-		"/etc/systemd/system/kubelet.service":         "[Unit]\nStartLimitIntervalSec=0\nAfter=" + runtimeName() + ".service\n[Service]\nRestart=always\nRestartSec=1\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --hostname-override=" + name + " --node-ip=" + m.inside + " --v=2\n",
-		"/var/lib/kubelet/config.yaml":                kubeletConfig + "cpuManagerReconcilePeriod: " + reconcilePeriod.String() + "\ncontainerRuntimeEndpoint: unix://" + runtimeSocket() + "\n" + scenariosOfMembers()[name].kubelet,
+		"/etc/hostname":                       name + "\n",
+		"/etc/kubernetes/kubelet.conf":        c.kubeconfig(m.outside, "{client-certificate: "+clientCertificate+", client-key: "+clientCertificate+"}"),
+		"/etc/kubernetes/pki/ca.crt":          string(c.authority.text),
+		"/var/lib/kubelet/pki/kubelet.crt":    string(server.cert),
+		"/var/lib/kubelet/pki/kubelet.key":    string(server.key),
+		"/etc/kubernetes/lab-token":           c.token + "\n",
+		"/etc/systemd/system/kubelet.service": "[Unit]\nStartLimitIntervalSec=0\nAfter=" + runtimeName() + ".service\n[Service]\nRestart=always\nRestartSec=1\nExecStart=/usr/bin/kubelet --config=/var/lib/kubelet/config.yaml --kubeconfig=/etc/kubernetes/kubelet.conf --hostname-override=" + name + " --node-ip=" + m.inside + " --v=2\n",
+		"/var/lib/kubelet/config.yaml":        kubeletConfig + "cpuManagerReconcilePeriod: " + reconcilePeriod.String() + "\ncontainerRuntimeEndpoint: unix://" + runtimeSocket() + "\n" + scenariosOfMembers()[name].kubelet,
 	}
 	switch {
 	case *onCRIO:

@@ -87,14 +87,7 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 	require.NoError(t, n.nspawn.Start())
 	t.Cleanup(n.stop)
 	n.waitFor(60*time.Second, "a leader", func() bool { n.leader = childOf(n.nspawn.Process.Pid); return n.leader > 0 })
-	for _, m := range listMounts() {
-		if m.kind == "cgroup" { // version 1 comes up read-only, some time after its leader
-			n.waitFor(10*time.Second, "cgroups in "+m.point, func() bool {
-				_, err := n.runCommand("mount", "-o", "remount,bind,rw", "/sys/fs/cgroup/"+filepath.Base(m.point))
-				return err == nil
-			})
-		}
-	}
+	n.unlockCgroups()
 	if *onCRIO {
 		n.member.startCRIO(n)
 	} else {
@@ -106,18 +99,11 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 	n.mustRun("systemctl", "start", "kubelet")
 	n.waitFor(10*time.Second, "kubelet", func() bool { _, err := n.runCommand("pgrep", "-f", kubeletCommand); return err == nil })
 	if n.member != nil {
-		log, mended := "", 0
+		var log string
 		n.waitFor(2*time.Minute, "node that the API calls ready", func() bool {
 			is := n.member.readyCondition(n.name)
 			if is.Status != "True" {
 				log, _ = n.runCommand("sh", "-c", "journalctl -u kubelet --no-pager | grep ': [EF][0-9]' | tail") // it may be busy
-				// Systemd takes kubepods.slice for made where it is not. It is stopped once for each failure:
-				// later the kubelet is making it.
-				missing, _ := n.runCommand("sh", "-c", "journalctl -u kubelet --no-pager | grep -c 'has some missing paths: '")
-				if failures, _ := strconv.Atoi(strings.TrimSpace(missing)); failures > mended {
-					_, _ = n.runCommand("sh", "-c", "systemctl stop kubepods.slice; systemctl daemon-reload")
-					mended = failures
-				}
 				log = is.Message + "\n" + log
 			}
 			return is.Status == "True"
@@ -127,6 +113,20 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 		})
 	}
 	return n
+}
+
+// unlockCgroups makes the hierarchies of cgroup version 1 writable, which systemd-nspawn mounts
+// read-only. Systemd looks once, when it starts, which of them it can write, and manages those. It must
+// find none: with the first of them alone, cpu, it takes cpu and cpuacct for one hierarchy and removes
+// there what the kubelet needs. Its socket is there after that look.
+func (n *node) unlockCgroups() {
+	n.t.Helper()
+	n.waitFor(60*time.Second, "systemd", func() bool { _, err := os.Stat(n.hostPath("/run/systemd/private")); return err == nil })
+	for _, m := range listMounts() {
+		if m.kind == "cgroup" {
+			n.mustRun("mount", "-o", "remount,bind,rw", "/sys/fs/cgroup/"+filepath.Base(m.point))
+		}
+	}
 }
 
 // waitForContainerd waits until containerd answers, and imports the image.
