@@ -106,7 +106,7 @@ var runtimeScenarios = []scenario{
 		},
 		wants: wants{
 			root: "pid-thread-exhaustion", verdicts: proven, steps: []string{"limited"}, evidence: []string{"containerd.service/pids.events:max"},
-			headline: []string{"containerd.service is 20"},
+			headline: []string{"containerd.service is 20"}, perhaps: []string{"runtime-process-down"},
 		},
 	},
 }

@@ -3,6 +3,7 @@ package event
 // Kinds of the kernel.
 const (
 	KindOOMKill         Kind = "kernel.oom-kill"
+	KindOutOfMemory     Kind = "kernel.out-of-memory"
 	KindHungTask        Kind = "kernel.hung-task"
 	KindKernelFrame     Kind = "kernel.frame"
 	KindForkRejected    Kind = "kernel.fork-rejected"
@@ -37,6 +38,10 @@ var kernelKinds = []KindInfo{
 		oneOf(FieldScope, "what had no memory left, where the line says it", "node", "cgroup"),
 		text(FieldCgroup, "in which the process was, from 5.0 on"),
 		truth(FieldOfPod, "whether the process was one of a container, by its cgroup or its score; absent otherwise"),
+	}},
+	{Kind: KindOutOfMemory, About: "the kernel found no memory and looked for a process to kill; the line of the one that it killed is not there", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldComm, "name of the process that needed memory"),
+		text(FieldUnit, "of a daemon of which systemd says that a process was killed"),
 	}},
 	{Kind: KindHungTask, About: "the kernel's watchdog found a task that stays in D state", IDs: ofLine, Fields: []FieldInfo{
 		comm,

@@ -198,7 +198,7 @@ var kubeletKinds = []KindInfo{
 
 // startFailures are the reasons for which a kubelet does not start, as far as its error shows them.
 var startFailures = []string{
-	"descriptors", "cgroup-v1", "swap", "cgroup-driver", "flag", "certificate", "config", "runtime", "port", "disk", "memory", "cgroup",
+	"descriptors", "cgroup-v1", "swap", "cgroup-driver", "flag", "certificate", "config", "cri", "runtime", "port", "disk", "memory", "cgroup",
 	"other",
 }
 

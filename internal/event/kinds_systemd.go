@@ -196,6 +196,7 @@ var systemdKinds = []KindInfo{
 		oneOf(FieldOf, "what is used up", "inotify instances", "inotify watches", "open files"),
 		text(FieldPath, "that was to be opened or watched"),
 		text(FieldMethod, "of the CRI, as RunPodSandbox, where that call failed by it"),
+		oneOf(FieldStage, "of containerd's start, where it failed by it", "CRI plugin"),
 	}},
 	{Kind: KindOperator, About: "somebody restarts, stops or kills a daemon", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldUser, "who did it"),

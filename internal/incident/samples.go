@@ -154,10 +154,12 @@ func joinCgroups(files []*file) {
 }
 
 // joinKills makes one event of the two lines that the kernel writes of a process which it kills for
-// memory: the first tells its cgroup, the second that it is done.
+// memory: the first tells its cgroup, or its score up to 4.20, the second that it is done. Where there
+// are such lines, the others about the lack of memory say nothing more.
 func joinKills(files []*file) {
 	for _, f := range files {
 		var above *event.Event
+		killed := false
 		f.events.keepOnly(func(e *event.Event) bool {
 			if e.Kind != event.KindOOMKill {
 				return true
@@ -168,11 +170,12 @@ func joinKills(files []*file) {
 				above = nil
 				return false
 			}
-			if above = nil; e.FieldText(event.FieldCgroup) != "" {
-				above = e
-			}
+			above, killed = e, true
 			return true
 		})
+		if killed {
+			f.events.keepOnly(func(e *event.Event) bool { return e.Kind != event.KindOutOfMemory })
+		}
 	}
 }
 

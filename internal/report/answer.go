@@ -235,8 +235,8 @@ func findSharedFolder(steps []answerStep) string {
 // nextText says what a next step collects and decides, and what it does to the node.
 func nextText(n *story.NextStep) string {
 	text := "collect " + story.DescribeSource(n.Source)
-	if len(n.Decides) > 1 {
-		text += fmt.Sprintf(": it decides between %d causes", len(n.Decides))
+	if n.Supported > 1 {
+		text += ": it decides between " + listRules(n.Decides[:n.Supported])
 	}
 	if n.Note != "" {
 		text += "; " + n.Note
@@ -245,6 +245,15 @@ func nextText(n *story.NextStep) string {
 		text += "; hazard: " + n.Hazard
 	}
 	return text
+}
+
+// listRules names up to three rules of some, "a, b and 2 more" where there are more.
+func listRules(rules []string) string {
+	if len(rules) > 3 {
+		return fmt.Sprintf("%s, %s and %d more", rules[0], rules[1], len(rules)-2)
+	}
+	last := len(rules) - 1
+	return strings.Join(rules[:last], ", ") + " and " + rules[last]
 }
 
 // findNext is the next step besides what is to be done first; nil for none.

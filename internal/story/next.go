@@ -12,8 +12,9 @@ import (
 // NextStep is something to do next: a command, and what its answer decides.
 type NextStep struct {
 	rules.Missing
-	Decides []string // rules between which the answer decides, the surest first
-	Hazard  string   // what the command does to the node
+	Decides   []string // rules between which the answer decides, the surest first
+	Supported int      // for how many of these something speaks: all or none
+	Hazard    string   // what the command does to the node
 }
 
 // Bounds of what is asked for.
@@ -85,7 +86,9 @@ func (n *nextChooser) addMissing(missing []rules.Missing) {
 			continue
 		}
 		n.known[m.Command] = true
-		n.steps = append(n.steps, NextStep{m, n.listDecided(m), Hazard(m.Command)})
+		step := NextStep{Missing: m, Hazard: Hazard(m.Command)}
+		step.Decides, step.Supported = n.listDecided(m)
+		n.steps = append(n.steps, step)
 	}
 }
 
@@ -111,9 +114,9 @@ func (n *nextChooser) addQuestions() {
 	}
 }
 
-// listDecided returns the rules that lack an input: first those for which something speaks.
-func (n *nextChooser) listDecided(m rules.Missing) []string {
-	var all []string
+// listDecided returns the rules that lack an input, those for which something speaks; where there is
+// none, those that could not be evaluated without it. It also returns the number of the first sort.
+func (n *nextChooser) listDecided(m rules.Missing) (all []string, supported int) {
 	add := func(rule string, lacks []rules.Missing) {
 		shares := func(other rules.Missing) bool { return sharesSource(other.Source, m.Source) }
 		if len(all) < maxDecides && !slices.Contains(all, rule) && slices.ContainsFunc(lacks, shares) {
@@ -126,13 +129,13 @@ func (n *nextChooser) listDecided(m rules.Missing) []string {
 		}
 	}
 	if len(all) > 0 {
-		return all
+		return all, len(all)
 	}
 	for i := range n.answers.NotEvaluable {
 		u := &n.answers.NotEvaluable[i]
 		add(u.Rule, u.Missing)
 	}
-	return all
+	return all, 0
 }
 
 // sharesSource says whether two lists of sources, joined by "or", have one in common.

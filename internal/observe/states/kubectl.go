@@ -8,6 +8,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/kubelet"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
@@ -68,19 +69,6 @@ var kubeletCalls = map[string]string{
 	"FailedPodSandBoxStatus": "PodSandboxStatus",
 }
 
-// syncErrors are the errors of the kubelet's sync of a pod, in its Event FailedSync, and the calls
-// that they are of (up to 1.6, whose kubelet asks docker itself). Those of images wait for a
-// registry.
-//
-//	Warning  FailedSync  {kubelet node-1}  Error syncing pod, skipping: failed to "StartContainer" for "web" with RunContainerError: "runContainer: operation timeout: context deadline exceeded"
-var syncErrors = []struct{ name, call string }{
-	{" with RunContainerError: ", "StartContainer"},
-	{" with CreateContainerError: ", "CreateContainer"},
-	{" with KillContainerError: ", "StopContainer"},
-	{" with CreatePodSandboxError: ", "RunPodSandbox"},
-	{" with KillPodSandboxError: ", "StopPodSandbox"},
-}
-
 // failedCall is the call of the CRI that an Event of a pod says has failed; empty for none. Of a
 // container the reason is Failed, also for its image, whose messages begin otherwise:
 //
@@ -94,12 +82,7 @@ func (k *kubeEvent) failedCall() string {
 	case k.ofNode():
 		return ""
 	case k.reason == "FailedSync":
-		for _, e := range syncErrors {
-			if strings.Contains(k.message, e.name) {
-				return e.call
-			}
-		}
-		return ""
+		return kubelet.FindSyncError(k.message)
 	case k.reason == "Failed" && strings.HasPrefix(k.message, "Failed to create docker container "):
 		return "CreateContainer"
 	case k.reason == "Failed" && strings.HasPrefix(k.message, "Failed to start container with docker id "):

@@ -11,6 +11,10 @@ import (
 // both.
 const callerDelay = 100 * time.Millisecond
 
+// syncDelay is how long after a client's line the sync of the pod can end, whose other containers are
+// stopped and started meanwhile.
+const syncDelay = 5 * time.Minute
+
 // FoldCallers makes one event of two lines about one failed CRI call: the client's, and right after
 // it the one of its caller, which often names the pod. A caller's line without a client's line is
 // an event of its own.
@@ -18,6 +22,7 @@ const callerDelay = 100 * time.Millisecond
 // Input and output are in the order of time.
 func FoldCallers(events []*event.Event) []*event.Event {
 	last := map[callResult]*event.Event{} // by the client's line
+	named := map[string]*event.Event{}    // by its method, of those that name a container or sandbox
 	kept := events[:0:0]
 	for _, e := range events {
 		if e.Kind != event.KindCRIError {
@@ -29,8 +34,14 @@ func FoldCallers(events []*event.Event) []*event.Event {
 		if creation := findCreation(last, f, e); creation != nil && (client == nil || creation.Start.T.After(client.Start.T)) {
 			client = creation
 		}
+		unnamed := f.container == "" && f.sandbox == ""
 		if e.FieldText(event.FieldCaller) != "true" || f.method == created {
 			last[f] = e
+			if !unnamed {
+				named[f.method] = e
+			}
+		} else if of := named[f.method]; unnamed && of != nil && e.Start.T.Sub(of.Start.T) <= syncDelay+of.Start.Prec {
+			continue // the end of a pod's sync, which names the container by its name in the pod
 		} else if client != nil && e.Start.T.Sub(client.Start.T) <= callerDelay+client.Start.Prec {
 			if client.IDs.Pod == "" && e.IDs.Pod != "" {
 				client.IDs.Pod = e.IDs.Pod

@@ -55,8 +55,12 @@ func TestFoldCallers(t *testing.T) {
 		failed(10, "2026-11-22T02:09:12.665812Z", "StartContainer", "", false),
 		failed(11, "2026-11-22T02:10:12.665812Z", "CreateContainer", "", true),
 		failed(12, "2026-11-22T02:10:12.665832Z", "StartContainer", "", true),
+		// the sync of the pod ends after it has stopped another container, or is of another day
+		failed(13, "2026-11-22T02:12:12.665832Z", "StopContainer", "40585f73a1c2", false),
+		failed(14, "2026-11-22T02:14:12.665832Z", "StopContainer", "", true),
+		failed(15, "2026-11-22T02:44:12.665832Z", "StopContainer", "", true),
 	}
-	require.Equal(t, []int{1, 3, 4, 6, 7, 8, 10, 11}, numbers(retold.FoldCallers(events)))
+	require.Equal(t, []int{1, 3, 4, 6, 7, 8, 10, 11, 13, 15}, numbers(retold.FoldCallers(events)))
 	require.Equal(t, "shop/web", events[3].IDs.Pod, "a caller knows the pod")
 	require.Len(t, events[3].Evidence, 2, "and its line says so")
 }

@@ -36,6 +36,7 @@ var Table = table.Table{
 			criError,
 		},
 		{spellings(callerErrors), callerError},
+		{[]string{"Error syncing pod"}, syncError},
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
 		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
@@ -279,8 +280,17 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 		e.Text = method + " ran into its deadline"
 	}
 	sayGone(&e)
+	if strings.Contains(reason, noService) {
+		e.Text = method + " failed: the runtime does not serve the CRI, or not that version of it"
+		return e, true
+	}
 	return e, !strings.Contains(reason, "code = Unimplemented")
 }
+
+// noService begins the answer of a runtime of which a whole service is asked that it does not have:
+//
+//	rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService
+const noService = "unknown service runtime."
 
 // networkFailures are what dockershim and kubenet, containerd and CRI-O write before the error of a
 // pod's network plugin.
@@ -369,8 +379,8 @@ var callerErrors = []spelling{
 	{"Failed to stop sandbox", "StopPodSandbox"},
 	{"Failed to create sandbox for pod", "RunPodSandbox"},
 	{"CreatePodSandbox for pod", "RunPodSandbox"},
-	{"runContainer: ", "StartContainer"},
-	{"Failed to create docker container", "CreateContainer"}, // docker_manager.go, up to 1.6
+	{"container start failed: RunContainerError: ", "StartContainer"}, // docker_manager.go, up to 1.6
+	{"Failed to create docker container", "CreateContainer"},          // the same
 }
 
 // callerError is an error of the CRI in the words of whoever made the call; the timeline joins it
@@ -389,6 +399,44 @@ func callerError(r *event.Record) (event.Event, bool) {
 		return e, ok && reason.Text() != ""
 	}
 	return event.Event{}, false
+}
+
+// syncErrors are the errors of the kubelet's sync of a pod, and the calls that they are of. Those of
+// images wait for a registry.
+//
+//	≤ 1.20  Error syncing pod <uid> ("web-0_default(<uid>)"), skipping: failed to "StartContainer" for "web" with RunContainerError: "context deadline exceeded"
+//	≥ 1.21  "Error syncing pod, skipping" err="failed to \"KillContainer\" for \"web\" with KillContainerError: \"rpc error: …\"" pod="default/web-0" podUID="<uid>"
+var syncErrors = []spelling{
+	{" with RunContainerError: ", "StartContainer"},
+	{" with CreateContainerError: ", "CreateContainer"},
+	{" with KillContainerError: ", "StopContainer"},
+	{" with CreatePodSandboxError: ", "RunPodSandbox"},
+	{" with KillPodSandboxError: ", "StopPodSandbox"},
+}
+
+// FindSyncError returns the call of the CRI at which the sync of a pod failed, by the error of the
+// sync; empty for an error of something else.
+func FindSyncError(text string) (method string) {
+	for _, s := range syncErrors {
+		if strings.Contains(text, s.text) {
+			return s.what
+		}
+	}
+	return ""
+}
+
+// syncError is the call that the sync of a pod says has run into its deadline. It repeats what the
+// client's line says, and is all that many tickets hold.
+func syncError(r *event.Record) (event.Event, bool) {
+	text := cmp.Or(table.ErrorOf(r), r.Message())
+	method := FindSyncError(text)
+	if method == "" || !table.IsDeadline(text) {
+		return event.Event{}, false
+	}
+	e, ok := failedCall(r, method)
+	e.IDs.Container = ""
+	e.AddFields(event.FieldCaller.Bool(true))
+	return e, ok
 }
 
 // nodeNotReady:

@@ -57,6 +57,7 @@ var startReasons = []struct {
 		"kubelet config file", "validate kubelet configuration", "invalid configuration", "strict decoding error",
 		"unrecognized feature gate", "invalid kubeconfig", "kubeconfig",
 	}},
+	{"cri", []string{"unknown service runtime."}},
 	{"runtime", []string{"validate service connection", "validate CRI", "runtime API", "container runtime", "Cannot connect to the Docker daemon"}},
 	{"port", []string{"address already in use", "Only one usage of each socket address"}},
 	{"disk", []string{"no space left on device", "read-only file system"}},
@@ -69,6 +70,7 @@ var startWords = map[string]string{
 	"cgroup-v1": "it refuses a node with cgroup v1", "swap": "it refuses a node with swap",
 	"cgroup-driver": "its cgroup driver is not the runtime's", "flag": "it does not know a flag",
 	"descriptors": "no inotify watches or open files are left for it", "port": "another program listens on its port",
+	"cri": "the runtime does not serve the CRI, or not the version that it asks for",
 }
 
 func startReason(text string) string {

@@ -24,8 +24,9 @@ var Table = table.Table{
 	Rows: []table.Row{
 		{[]string{"blocked for more than", "blocked in I/O wait for more than"}, HungTask},
 		{[]string{"likely owned by task "}, lockHolder},
-		{[]string{"Killed process "}, oomKill},
+		{[]string{"Killed process ", "Kill process "}, oomKill},
 		{[]string{"oom-kill:constraint="}, oomChoice},
+		{[]string{" invoked oom-killer: "}, oomInvoked},
 		{[]string{"ovl_sync_fs"}, kernelFrame("ovl_sync_fs")},
 		{[]string{"cleanup_mnt"}, kernelFrame("cleanup_mnt")},
 		{[]string{"deactivate_locked_super"}, kernelFrame("deactivate_locked_super")},

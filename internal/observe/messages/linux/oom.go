@@ -12,9 +12,13 @@ import (
 // oomKill is the line of mm/oom_kill.c, whatever stands before it:
 //
 //	Killed process 1422 (containerd) total-vm:1234kB, anon-rss:…                    (3.10, 4.x)
+//	Out of memory: Kill process 1422 (containerd) score 980 or sacrifice child      (the line above it, ≤ 4.20)
 //	Memory cgroup out of memory: Killed process 1422 (containerd) total-vm:…        (≥ 5.0)
 func oomKill(r *event.Record) (event.Event, bool) {
 	rest := scan.After(r.Raw, "Killed process ")
+	if rest == "" && strings.Contains(r.Raw, " or sacrifice child") {
+		rest = scan.After(r.Raw, "Kill process ")
+	}
 	pid := scan.Digits(rest)
 	comm, ok := scan.Between(strings.TrimLeft(rest[len(pid):], ","), "(", ")")
 	if pid == "" || !ok {
@@ -56,6 +60,16 @@ func oomChoice(r *event.Record) (event.Event, bool) {
 	}
 	e.AddFields(event.FieldScope.Text(scope))
 	return e, true
+}
+
+// oomInvoked is the first line of all: it names the process that needed memory, which need not be the
+// one that is killed for it:
+//
+//	runc:[2:INIT] invoked oom-killer: gfp_mask=0x14000c0(GFP_KERNEL), order=0, oom_score_adj=-998
+func oomInvoked(r *event.Record) (event.Event, bool) {
+	comm, _, found := strings.Cut(r.Message(), " invoked oom-killer: ")
+	comm = comm[strings.LastIndexByte(comm, ' ')+1:]
+	return event.New(event.KindOutOfMemory, comm+" needs memory that its cgroup or the node does not have", event.FieldComm.Text(comm)), found && comm != ""
 }
 
 // killedForMemory is the event of a process that the kernel kills. That of a pod is no daemon of the

@@ -34,6 +34,11 @@ var Limits = table.Table{
 //	accept4: too many open files; retrying in 1s                           LimitNOFILE
 //	open /proc/1234/stat: too many open files in system                    fs.file-max
 //	error ExecSync for "<id>" failed      error="failed to exec in container: failed to create exec …: open /run/containerd/…-stderr: too many open files"
+//
+// At its start containerd loads its plugins, that of the CRI among them. It goes on without one that
+// fails; `ctr plugin ls -d` shows the error later:
+//
+//	failed to create CRI service: failed to create cni conf monitor for default: failed to create fsnotify watcher: too many open files
 func descriptorLimit(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	before, _, many := strings.Cut(text, ": too many open files")
@@ -63,6 +68,10 @@ func descriptorLimit(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindDescriptorLimit, "no "+of+" are left ("+what+")", event.FieldOf.Text(of), event.FieldPath.Text(path))
 	if method := scan.FirstWord(strings.TrimLeft(r.Message(), `"`)); slices.Contains(repeated.CRIMethods, method) {
 		e.AddFields(event.FieldMethod.Text(method))
+	}
+	if strings.Contains(text, "failed to create CRI service: ") {
+		e.Component = "containerd"
+		e.AddFields(event.FieldStage.Text("CRI plugin"))
 	}
 	if inCall && table.WriterOf(r.Unit) == "kubelet" { // it repeats what the runtime has answered
 		e.Source, e.Component = "kubelet.log", "node"

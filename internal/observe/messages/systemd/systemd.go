@@ -33,6 +33,7 @@ var Table = table.Table{
 			return strings.TrimPrefix(v, "v")
 		})},
 		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
+		{[]string{"has been killed by the OOM killer"}, unitOutOfMemory},
 		{[]string{" timed out. ", "atchdog timeout"}, unitTimeout},
 		{[]string{"Scheduled restart job", "scheduling restart."}, unitRestart},
 		{[]string{"request repeated too quickly"}, unitGivenUp},
@@ -190,6 +191,16 @@ func unitExit(r *event.Record) (event.Event, bool) {
 	e.Text = e.Fields[0].Value.Text() + " ended: " + how
 	e.AddFields(event.FieldHow.Text(how))
 	return e, true
+}
+
+// unitOutOfMemory: containerd.service: A process of this unit has been killed by the OOM killer. (≥ 239)
+func unitOutOfMemory(r *event.Record) (event.Event, bool) {
+	e, _, ok := splitUnitLine(r)
+	if !ok {
+		return event.Event{}, false
+	}
+	unit := e.Fields[0].Value.Text()
+	return event.New(event.KindOutOfMemory, "a process of "+unit+" was killed for memory", event.FieldUnit.Text(unit)), true
 }
 
 // unitTimeout is such a unit that took too long:

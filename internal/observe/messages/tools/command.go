@@ -46,9 +46,11 @@ func dockerFailed(r *event.Record) (event.Event, bool) {
 //	FATA[0002] listing containers: rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	FATA[0010] failed to connect: failed to connect, make sure you are running as root and the runtime has been started: context deadline exceeded
 //	time="…" level=fatal msg="unable to determine runtime API version: rpc error: code = Unavailable desc = connection error: …"
+//	time="…" level=fatal msg="validate service connection: CRI v1 runtime API is not implemented for endpoint \"unix:///run/containerd/containerd.sock\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService"
 func crictlFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
-	if r.Unit != "" || r.Level != event.Fatal || !table.IsDeadline(text) && !isRefused(text) {
+	unserved := strings.Contains(text, "unknown service runtime.")
+	if r.Unit != "" || r.Level != event.Fatal || !table.IsDeadline(text) && !isRefused(text) && !unserved {
 		return event.Event{}, false
 	}
 	component := "cri"
