@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"encoding/binary"
 	"slices"
 	"time"
 
@@ -34,11 +35,33 @@ func (s *search) namesGroup() bool {
 // gathersMinimum says whether every chosen step with all: true gathers enough events.
 func (s *search) gathersMinimum() bool {
 	for step, i := range s.chosen {
-		if least := s.rule.Steps[step].Min; i != none && least > 1 && len(s.gatherEvents(step, least)) < least {
+		if i != none && s.rule.Steps[step].Min > 1 && !s.gathersEnough(step) {
 			return false
 		}
 	}
 	return true
+}
+
+// gathersEnough says whether a chosen step gathers its minimum. That hangs on the events of the other
+// steps and on what is bound, and is asked once for each of these: of two steps that gather, each event
+// of the one is tried with each of the other.
+func (s *search) gathersEnough(step int) bool {
+	key := binary.AppendUvarint(nil, uint64(step))
+	for other, i := range s.chosen {
+		if other != step {
+			key = binary.AppendVarint(key, int64(i))
+		}
+	}
+	for _, value := range s.bound {
+		key = append(append(key, value...), 0)
+	}
+	enough, known := s.enough[string(key)]
+	if !known {
+		least := s.rule.Steps[step].Min
+		enough = len(s.gatherEvents(step, least)) >= least
+		s.enough[string(key)] = enough
+	}
+	return enough
 }
 
 // gatherEvents returns the event chosen for a step and, for a step with all: true,

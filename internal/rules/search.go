@@ -61,6 +61,7 @@ type search struct {
 	chosen   []int  // candidate per step, or none
 	bound    []string
 	nodes    int
+	enough   map[string]bool // see gathersEnough
 	best     *match
 	rejected *match // the best of those that a contradiction rules out
 }
@@ -237,7 +238,7 @@ func (s *search) findMatches() []*match {
 	var found []*match
 	for _, g := range groups {
 		s.group, s.within = g.value, g.steps
-		s.best = nil
+		s.best, s.enough = nil, map[string]bool{}
 		s.bound = make([]string, len(s.rule.variables))
 		if g.value != "" {
 			s.bound[s.per] = g.value
@@ -381,31 +382,44 @@ func (s *search) placeSteps(step int) {
 		s.placeSteps(step + 1)
 		return
 	}
-	candidates := s.listAgreeing(&s.steps[step])
+	candidates := s.listFitting(step)
 	var tried map[string]bool
-	if len(candidates[0])+len(candidates[1]) > 1 && s.arePartnersChosen(step) && s.isPlain(step) {
+	if len(candidates) > 1 && s.arePartnersChosen(step) && s.isPlain(step) {
 		tried = map[string]bool{}
 	}
-	for _, part := range candidates {
-		for _, i := range part {
-			if s.isForeign(step, int(i)) || !s.fitsChosen(step, int(i)) {
+	for _, i := range candidates {
+		if tried != nil {
+			like := s.writeLikeness(step, int(i))
+			if tried[like] {
 				continue
 			}
-			if tried != nil {
-				like := s.writeLikeness(step, int(i))
-				if tried[like] {
-					continue
-				}
-				tried[like] = true
-			}
-			undo := s.chooseEvent(step, int(i))
-			if s.canGather(step) {
-				s.placeSteps(step + 1)
-			}
-			s.restoreStep(step, undo)
+			tried[like] = true
 		}
+		undo := s.chooseEvent(step, int(i))
+		if s.canGather(step) {
+			s.placeSteps(step + 1)
+		}
+		s.restoreStep(step, undo)
 	}
 	s.placeSteps(step + 1)
+}
+
+// listFitting returns the candidates of a step that are consistent with what is chosen; none where
+// they are fewer than the step has to gather.
+func (s *search) listFitting(step int) []int32 {
+	agreeing := s.listAgreeing(&s.steps[step])
+	fitting := make([]int32, 0, len(agreeing[0])+len(agreeing[1]))
+	for _, part := range agreeing {
+		for _, i := range part {
+			if !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) {
+				fitting = append(fitting, i)
+			}
+		}
+	}
+	if len(fitting) < s.rule.Steps[step].Min {
+		return nil
+	}
+	return fitting
 }
 
 // canGather says whether as many events agree with what is bound as the step has to gather. What is

@@ -39,6 +39,39 @@ func TestSearchAgainstOracle(t *testing.T) {
 	})
 }
 
+// TestSearchOfPileUps holds that two steps which each gather hundreds of events are searched to the end,
+// also where no pair of them gathers enough.
+func TestSearchOfPileUps(t *testing.T) {
+	const rule = `id: pile
+title: T
+role: root
+mechanism: m
+needs: [{any: [kubelet.log], collect: c}]
+steps:
+  - {id: waiting, role: cause, text: w, weight: 50, kind: goroutine.wait, all: true, min: 10}
+  - {id: failed, role: symptom, text: f, weight: 50, kind: kubelet.cri-error, all: true, min: 10}
+edges:
+  - {from: waiting, to: failed, overlap: 5m, relation: r}
+verdict: {likely: "waiting and failed"}
+headline: h
+`
+	for _, c := range []struct {
+		name         string
+		apart, again float64 // seconds between two failures, and between two waits
+		want         int
+	}{{"enough", 20, 0, 1}, {"too few failures for each wait", 90, 0, 0}, {"too few waits for each failure", 20, 90, 0}} {
+		t.Run(c.name, func(t *testing.T) {
+			var events []event.Event
+			for i := range 400 {
+				events = append(events, ev("goroutine.wait", when(10000+float64(i)*c.again)), ev("kubelet.cri-error", when(6000+float64(i)*c.apart)))
+			}
+			s := newSearch(&catalogOf(t, rule).Rules[0], newIndex(line(events...)), Confirmed)
+			require.Len(t, s.findMatches(), c.want)
+			require.False(t, s.isSpent())
+		})
+	}
+}
+
 func catalogOfRapid(t *rapid.T, text string) *Catalog {
 	src, err := readYAML("rule.yaml", []byte(text))
 	require.Nil(t, err)
