@@ -59,6 +59,11 @@ var lostRuntime = []FieldInfo{
 	truth(FieldRestarting, "whether somebody restarted that runtime at the time of the call, and it served again within seconds; absent otherwise"),
 }
 
+// PodStatus is the method of a failed call by which relist read one pod, PodSandboxStatus or
+// ContainerStatus, where only the sync of the pod tells of it, which waits for relist's answer
+// (Kubernetes 1.4 and later, pod_workers.go).
+const PodStatus = "PodStatus"
+
 var kubeletKinds = []KindInfo{
 	{Kind: KindPLEGUnhealthy, About: "the sync loop refuses to work: PLEG is not healthy", IDs: ofLine, Fields: []FieldInfo{
 		length(FieldAge, "since the last relist that succeeded"),

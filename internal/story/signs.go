@@ -123,7 +123,7 @@ func rankAmongKind(e *event.Event) int {
 	switch {
 	case e.FieldText(event.FieldCondition) == "Ready":
 		return 0
-	case e.Kind == event.KindGoroutine && e.FieldText(event.FieldDoing) == "cri":
+	case e.Kind == event.KindGoroutine && slices.Contains([]string{"cri", "docker-api"}, e.FieldText(event.FieldDoing)):
 		return 2
 	}
 	return 1
@@ -323,7 +323,7 @@ func isRoutine(e *event.Event) bool {
 	case event.KindProcess:
 		state := e.FieldText(event.FieldState)
 		waits := slices.Contains(standingWaits, e.FieldText(event.FieldWaits))
-		return !waits && !strings.HasPrefix(state, "D") && !strings.HasPrefix(state, "T") && !(e.IDs.PID == 1 && takesCPU(e))
+		return !waits && !strings.HasPrefix(state, "D") && !strings.HasPrefix(state, "T") && !(e.IDs.PID == 1 && takesCPU(e)) && !isLateRunc(e)
 	case event.KindSyscall:
 		return !e.Open && e.Duration() < slowAnswer
 	case event.KindGoroutine, event.KindLockWait:
@@ -367,6 +367,21 @@ func isRoutine(e *event.Event) bool {
 	}
 	return slices.Contains(routineKinds, e.Kind)
 }
+
+// isLateRunc says that a runc is alive that ends within a second where nothing holds it up: one that was
+// asked to run in the foreground lives as long as its program.
+func isLateRunc(e *event.Event) bool {
+	v, known := e.Get(event.FieldAge)
+	age, _ := v.Number()
+	verb := e.FieldText(event.FieldVerb)
+	return known && age >= lateRunc.Seconds() && e.Component == "runc" &&
+		(slices.Contains(briefVerbs, verb) || verb == "exec" && strings.Contains(e.FieldText(event.FieldArgs), "--detach"))
+}
+
+// briefVerbs are runc's commands that end at once; lateRunc is an age at which one of them hangs.
+var briefVerbs = []string{"create", "start", "delete", "kill", "update", "pause", "resume", "state"}
+
+const lateRunc = 10 * time.Minute
 
 // waitsFor says whether a goroutine has waited for so long.
 func waitsFor(e *event.Event, least time.Duration) bool {

@@ -250,7 +250,7 @@ func (s *signs) addFailedCall(e *event.Event) {
 	switch method := e.FieldText(event.FieldMethod); {
 	case method == "" || isListCall(method):
 		s.listErrors = append(s.listErrors, e)
-	case method == "ContainerStatus" || method == "PodSandboxStatus":
+	case method == "ContainerStatus" || method == "PodSandboxStatus" || method == event.PodStatus:
 		s.podErrors = append(s.podErrors, e)
 	}
 }

@@ -128,6 +128,9 @@ var waits = []struct {
 	{doing: "cri", frames: []string{".(*runtimeServiceClient)."}},
 	// lists that come in a stream (Kubernetes 1.36): the client's call is over, its answer is not
 	{doing: "cri", frames: []string{".(*remoteRuntimeService)."}, state: "select"},
+	// a kubelet that asks docker itself, up to 1.23, and cri-dockerd
+	{doing: "docker-api", frames: []string{"cancellable.Do", "client.(*Client).send"}},
+	{doing: "docker-api", frames: []string{"http.(*persistConn).roundTrip", "client.(*Client).doRequest"}},
 	// until the process has ended and its output is read
 	{doing: "exec", frames: []string{"(*criService).execInContainer", "(*criService).ExecSync"}},
 	{doing: "cni-daemon", frames: []string{"net/rpc.(*Client).Call"}},

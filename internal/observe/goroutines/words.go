@@ -43,6 +43,7 @@ var doingTexts = map[string]string{
 	"shim":            "waiting for the shim to answer *",
 	"containerd":      "waiting for containerd to answer *",
 	"cri":             "waiting for the runtime to answer *",
+	"docker-api":      "waiting for dockerd to answer",
 	"runc":            "waiting for runc *",
 	"dbus":            "waiting for systemd on D-Bus",
 	"netlink-recv":    "waiting in recvfrom for a netlink answer",

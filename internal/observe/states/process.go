@@ -35,6 +35,7 @@ type processes struct {
 	part             bool        // it leaves out others whatever it has: a screen of top, a tree
 	self, youngest   event.Time  // when ps was started, and the last of all
 	selfClock        string      // when ps, or what its output went through, was started, where that is no whole date: 18:22
+	lastClock        string      // the latest time of day at which a process was started: 09:17
 	row              event.Quote // of the latest row
 	first            bool        // it is the first of its process
 	told             bool        // it made the latest of events
@@ -211,6 +212,9 @@ func (p *processes) countRow(r *processRow) (first bool) {
 	}
 	if r.started.Known && r.started.T.After(p.youngest.T) {
 		p.youngest = r.started
+	}
+	if isClock(r.since) {
+		p.lastClock = max(p.lastClock, r.since)
 	}
 	switch {
 	case r.comm == "ps" && r.started.Known:
@@ -483,6 +487,25 @@ func ageByClock(e *event.Event, clock string) (age time.Duration, ok bool) {
 	return age, age >= time.Minute
 }
 
+// isClock says that ps prints a start as a time of day: 09:17.
+func isClock(since string) bool {
+	_, err := time.Parse("15:04", since)
+	return err == nil && len(since) == len("15:04")
+}
+
+// ageByDay is how old a process is at least whose start ps prints as a day, Oct13 or Oct 13: it began
+// before the day on which ps ran, which is as old as the latest start that is printed as a time of day.
+// ps aux prints the day from 24 hours on, ps -ef from midnight on (procps, pr_bsdstart and pr_stime).
+func ageByDay(e *event.Event, lastClock string) (age time.Duration, ok bool) {
+	day := strings.ReplaceAll(e.FieldText(event.FieldSince), " ", "")
+	if _, err := time.Parse("Jan2", day); err != nil {
+		return 0, false
+	}
+	clock, err := time.Parse("15:04", lastClock)
+	age = time.Duration(clock.Hour())*time.Hour + time.Duration(clock.Minute())*time.Minute
+	return age, err == nil && age > 0
+}
+
 // finishListing gives the events their times and adds what was counted. The listing was made when
 // ps itself was started, or when the line before it says.
 func (p *processes) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
@@ -496,7 +519,13 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 	}
 	for i := range p.events {
 		e := &p.events[i]
-		if age, ok := ageByClock(e, p.selfClock); ok {
+		age, ok := ageByClock(e, p.selfClock)
+		if !ok && e.Component == "runc" { // of others it does not matter
+			if age, ok = ageByDay(e, p.lastClock); ok {
+				e.Text += ", since " + e.FieldText(event.FieldSince)
+			}
+		}
+		if ok {
 			e.AddFields(event.FieldAge.Duration(age))
 		}
 		if e.Start.IsZero() && p.ages[i] >= 0 && at.Known {

@@ -40,7 +40,17 @@ func tracedLeast() map[string]time.Duration {
 	for name := range kernelwait.Calls {
 		least[name] = slowSyscall
 	}
+	for name := range lookingCalls {
+		least[name] = slowSyscall
+	}
 	return least
+}
+
+// lookingCalls look at a file or directory, which takes microseconds unless its file system waits for a
+// server or a disk. A call that opens a file is none of them: it may wait for the other end of a FIFO.
+var lookingCalls = map[string]bool{
+	"stat": true, "lstat": true, "newfstatat": true, "fstatat64": true, "statx": true, "statfs": true,
+	"access": true, "faccessat": true, "faccessat2": true, "readlink": true, "readlinkat": true, "getdents64": true,
 }
 
 // slowSyscall is the least time that makes a call an event; the incidents are about minutes.
@@ -49,7 +59,7 @@ const slowSyscall = time.Second
 // newSyscall makes an event of a traced call that took long or never returned; ok
 // is false for all others. H is what its descriptor is; nil when nothing is known.
 func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
-	if !kernelwait.Calls[s.Name] || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
+	if !kernelwait.Calls[s.Name] && !lookingCalls[s.Name] || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
 		return event.Event{}, false
 	}
 	if !s.HasDuration && !s.Unfinished && s.EndPos == s.Pos {
@@ -93,6 +103,9 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 		e.AddFields(event.FieldTook.Duration(s.Duration))
 	}
 	e.Text = s.Name + " in thread " + strconv.Itoa(s.PID)
+	if lookingCalls[s.Name] && target != "" {
+		e.Text = s.Name + " of " + target
+	}
 	if s.Unfinished {
 		e.Text += " has not returned"
 	}

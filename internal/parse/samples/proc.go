@@ -117,8 +117,9 @@ func IsProcFile(file string, head []byte) bool {
 	return n > 0
 }
 
-// procSigns: every text of kernel stacks has one of them, an address or the mark of a tool.
-var procSigns = lines.NewLiterals([]string{"[<", " TASK: ", "sched:sched_switch:", "@"})
+// procSigns: every text of kernel stacks has one of them, an address, the mark of a tool, or the number
+// of crash's first frame.
+var procSigns = lines.NewLiterals([]string{"[<", "#0 [", " TASK: ", "sched:sched_switch:", "@"})
 
 // SniffProc knows stacks of threads, collections of them with a head each, and what the file status
 // holds.
@@ -155,6 +156,7 @@ func SniffProc(head []byte) float64 {
 		tool = tool || strings.Contains(s, " TASK: ") || strings.Contains(s, "sched:sched_switch:")
 		head, isHead := readBlockHead(s)
 		isFrame := isProcFrame(s)
+		tool = tool || isFrame && lines.StartsWith(strings.TrimLeft(s, " "), "#")
 		if bare && isFrame {
 			good++
 			named = true

@@ -40,7 +40,7 @@ func FoldCallers(events []*event.Event) []*event.Event {
 			if !unnamed {
 				named[f.method] = e
 			}
-		} else if of := named[f.method]; unnamed && of != nil && e.Start.T.Sub(of.Start.T) <= syncDelay+of.Start.Prec {
+		} else if of := findNamed(named, f.method); unnamed && of != nil && e.Start.T.Sub(of.Start.T) <= syncDelay+of.Start.Prec {
 			continue // the end of a pod's sync, which names the container by its name in the pod
 		} else if client != nil && e.Start.T.Sub(client.Start.T) <= callerDelay+client.Start.Prec {
 			if client.IDs.Pod == "" && e.IDs.Pod != "" {
@@ -52,6 +52,19 @@ func FoldCallers(events []*event.Event) []*event.Event {
 		kept = append(kept, e)
 	}
 	return kept
+}
+
+// findNamed is the last line of the client about a call, by the method that a line without its container
+// names.
+func findNamed(named map[string]*event.Event, method string) *event.Event {
+	if method != event.PodStatus {
+		return named[method]
+	}
+	last := named["ContainerStatus"]
+	if of := named["PodSandboxStatus"]; last == nil || of != nil && of.Start.T.After(last.Start.T) {
+		last = of
+	}
+	return last
 }
 
 // findCreation is the creation of a container that failed, where its caller says that the start

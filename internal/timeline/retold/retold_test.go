@@ -80,3 +80,15 @@ func TestFoldConditions(t *testing.T) {
 	require.Equal(t, reason.Value.Text(), folded[0].FieldText(event.FieldMessage))
 	require.Len(t, folded[0].Evidence, 2)
 }
+
+// TestFoldSyncsOfPods holds that the sync of a pod, which repeats relist's error, adds nothing to the
+// client's line about the call that relist made.
+func TestFoldSyncsOfPods(t *testing.T) {
+	client := line(t, 1, "2026-11-22T02:02:12Z", event.KindCRIError, event.FieldMethod.Text("ContainerStatus"))
+	client.IDs.Container = "40585f73a1c2"
+	sync := func(number int, at string) *event.Event {
+		return line(t, number, at, event.KindCRIError, event.FieldMethod.Text(event.PodStatus), event.FieldCaller.Bool(true))
+	}
+	events := []*event.Event{sync(0, "2026-11-22T02:01:12Z"), client, sync(2, "2026-11-22T02:02:24Z"), sync(3, "2026-11-22T02:22:24Z")}
+	require.Equal(t, []int{0, 1, 3}, numbers(retold.FoldCallers(events)))
+}

@@ -278,6 +278,9 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	e.IDs.Pod = podOf(r)
 	if table.IsDeadline(text) || table.IsDeadline(reason) {
 		e.Text = method + " ran into its deadline"
+		if method == event.PodStatus {
+			e.Text = "a call by which relist reads a pod ran into its deadline"
+		}
 	}
 	sayGone(&e)
 	if strings.Contains(reason, noService) {
@@ -402,10 +405,13 @@ func callerError(r *event.Record) (event.Event, bool) {
 }
 
 // syncErrors are the errors of the kubelet's sync of a pod, and the calls that they are of. Those of
-// images wait for a registry.
+// images wait for a registry. A sync waits for what relist has read of the pod, and ends with relist's
+// error.
 //
 //	≤ 1.20  Error syncing pod <uid> ("web-0_default(<uid>)"), skipping: failed to "StartContainer" for "web" with RunContainerError: "context deadline exceeded"
 //	≥ 1.21  "Error syncing pod, skipping" err="failed to \"KillContainer\" for \"web\" with KillContainerError: \"rpc error: …\"" pod="default/web-0" podUID="<uid>"
+//	        "Error syncing pod, skipping" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" pod="default/web-0" podUID="<uid>"
+//	Event   Warning  FailedSync  3m (x12 over 10m)  kubelet  error determining status: rpc error: code = DeadlineExceeded desc = context deadline exceeded
 var syncErrors = []spelling{
 	{" with RunContainerError: ", "StartContainer"},
 	{" with CreateContainerError: ", "CreateContainer"},
@@ -417,6 +423,9 @@ var syncErrors = []spelling{
 // FindSyncError returns the call of the CRI at which the sync of a pod failed, by the error of the
 // sync; empty for an error of something else.
 func FindSyncError(text string) (method string) {
+	if strings.HasPrefix(text, "rpc error: ") || strings.HasPrefix(text, "error determining status: rpc error: ") {
+		return event.PodStatus
+	}
 	for _, s := range syncErrors {
 		if strings.Contains(text, s.text) {
 			return s.what
@@ -428,7 +437,7 @@ func FindSyncError(text string) (method string) {
 // syncError is the call that the sync of a pod says has run into its deadline. It repeats what the
 // client's line says, and is all that many tickets hold.
 func syncError(r *event.Record) (event.Event, bool) {
-	text := cmp.Or(table.ErrorOf(r), r.Message())
+	text := cmp.Or(table.ErrorOf(r), scan.After(r.Message(), ", skipping: "))
 	method := FindSyncError(text)
 	if method == "" || !table.IsDeadline(text) {
 		return event.Event{}, false

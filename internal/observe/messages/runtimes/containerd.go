@@ -416,7 +416,20 @@ func mountsLeft(r *event.Record) (event.Event, bool) {
 }
 
 // NRI is what NRI 0.2 to 0.12 says, which is a library of containerd and of CRI-O.
-var NRI = table.Table{Unnamed: "containerd", Rows: []table.Row{{[]string{"closing plugin "}, pluginClosed}}}
+var NRI = table.Table{Unnamed: "containerd", Rows: []table.Row{
+	{[]string{"closing plugin "}, pluginClosed},
+	{[]string{"failed to synchronize plugin: "}, pluginNotSynchronized},
+}}
+
+// pluginNotSynchronized is a plugin of NRI that was told of all pods when it registered, and failed or did
+// not answer in time. The runtime does not take it in, and does not name it.
+//
+//	info failed to synchronize plugin: context deadline exceeded
+func pluginNotSynchronized(r *event.Record) (event.Event, bool) {
+	e := event.New(event.KindPluginClosed, "the runtime does not take in a plugin, which did not handle Synchronize", event.FieldCall.Text("Synchronize"))
+	e.AddFields(table.ErrorFields(scan.After(r.Message(), "synchronize plugin: "))...)
+	return e, strings.HasPrefix(r.Message(), "failed to synchronize plugin: ")
+}
 
 // pluginClosed is a plugin of NRI that the runtime drops: it failed, or did not answer within its
 // two seconds. Pods go on without it.
