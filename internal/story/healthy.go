@@ -24,14 +24,14 @@ func (s *story) answers() bool {
 	})
 }
 
-// isMuch says that the logs have many lines, or that somebody traced or sampled the node's threads.
+// isMuch says that the logs and traces have many lines, or that somebody sampled the node's threads.
 func (s *story) isMuch() bool {
 	lines, threads := 0, 0
 	for i := range s.timeline.Coverage {
 		c := &s.timeline.Coverage[i]
 		if c.Source == "samples.proc" { // of one thread somebody has only looked
 			threads++
-		} else if slices.Contains(watchesOfThreads, c.Source) {
+		} else if c.Source == "samples" {
 			return true
 		}
 		if c.Source != "" {
@@ -40,9 +40,6 @@ func (s *story) isMuch() bool {
 	}
 	return lines >= manyLines || threads >= manyThreads
 }
-
-// watchesOfThreads are the sources that hold whatever threads did for a time.
-var watchesOfThreads = []string{"strace", "samples"}
 
 // manyLines and manyThreads are more than somebody chooses and pastes.
 const (

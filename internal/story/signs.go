@@ -226,6 +226,9 @@ func describeFailure(e *event.Event) string {
 			why, i = rest, -1
 		}
 	}
+	if why == "" {
+		return e.Text
+	}
 	return strings.TrimSuffix(e.Text, " failed") + " failed: " + why
 }
 

@@ -3,6 +3,7 @@ package syscalls
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -59,14 +60,15 @@ const slowSyscall = time.Second
 // newSyscall makes an event of a traced call that took long or never returned; ok
 // is false for all others. H is what its descriptor is; nil when nothing is known.
 func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
-	if !kernelwait.Calls[s.Name] && !lookingCalls[s.Name] || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
+	if h == nil {
+		h = &handle{}
+	}
+	memory := s.Name == "read" && s.Unfinished && memoryFile.MatchString(h.path)
+	if !kernelwait.Calls[s.Name] && !lookingCalls[s.Name] && !memory || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
 		return event.Event{}, false
 	}
 	if !s.HasDuration && !s.Unfinished && s.EndPos == s.Pos {
 		return event.Event{}, false // not even interrupted by another thread's line
-	}
-	if h == nil {
-		h = &handle{}
 	}
 	// A trace without -y that begins late shows neither path nor handshake, but the start of the
 	// message.
@@ -103,7 +105,7 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 		e.AddFields(event.FieldTook.Duration(s.Duration))
 	}
 	e.Text = s.Name + " in thread " + strconv.Itoa(s.PID)
-	if lookingCalls[s.Name] && target != "" {
+	if (lookingCalls[s.Name] || memory) && target != "" {
 		e.Text = s.Name + " of " + target
 	}
 	if s.Unfinished {
@@ -115,6 +117,11 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 	}
 	return e, true
 }
+
+// memoryFile are the files of /proc that show another process's memory. To read one the kernel takes a
+// lock of that process (mmap_lock; mmap_sem up to 5.7), so that ps hangs where a thread in the kernel
+// holds it.
+var memoryFile = regexp.MustCompile(`^/proc/[0-9]+/(task/[0-9]+/)?(cmdline|environ|maps|smaps|smaps_rollup|numa_maps)$`)
 
 // isRootfs tells the mount point of a container's root: the bundle of a shim v1
 // or v2 (containerd's io.containerd.runtime.v{1,2}.task), or dockerd's overlay2 "merged".

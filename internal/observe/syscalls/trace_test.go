@@ -455,3 +455,21 @@ func TestInitError(t *testing.T) {
 		require.Empty(t, events, other)
 	}
 }
+
+// TestLooksThatDoNotReturn holds that a trace which ends in a look at a file, or at the memory of another
+// process, says so, and that one which ends in a read of anything else does not.
+func TestLooksThatDoNotReturn(t *testing.T) {
+	for text, want := range map[string]string{
+		"stat(\"/var/lib/kubelet/pods/1/volumes/kubernetes.io~nfs/a\", ":                                                   "stat of /var/lib/kubelet/pods/1/volumes/kubernetes.io~nfs/a has not returned",
+		"stat(\"/etc\", {st_mode=S_IFDIR|0755, st_size=4096, ...}) = 0\nbrk(NULL) = 0x1d1f000\nbrk(0x1d42000) = 0x1d42000": "",
+		"open(\"/proc/20262/cmdline\", O_RDONLY) = 6\nread(6, ":                                                            "read of /proc/20262/cmdline has not returned",
+		"open(\"/proc/20262/status\", O_RDONLY) = 6\nread(6, ":                                                             "",
+	} {
+		_, events := follow(t, []byte("close(3) = 0\n"+text))
+		var said []string
+		for i := range events {
+			said = append(said, events[i].Text)
+		}
+		require.Equal(t, want, strings.Join(said, "; "), "%s", text)
+	}
+}
