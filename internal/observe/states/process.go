@@ -493,15 +493,18 @@ func isClock(since string) bool {
 	return err == nil && len(since) == len("15:04")
 }
 
-// ageByDay is how old a process is at least whose start ps prints as a day, Oct13 or Oct 13: it began
-// before the day on which ps ran, which is as old as the latest start that is printed as a time of day.
-// ps aux prints the day from 24 hours on, ps -ef from midnight on (procps, pr_bsdstart and pr_stime).
+// ageByDay is how old a process is at least whose start ps prints as a day or a year, Oct13, Oct 13 or
+// 2018: it began before the day on which ps ran, which is as old as the latest start that is printed as a
+// time of day. ps aux prints the day from 24 hours on, ps -ef from midnight on (procps, pr_bsdstart and
+// pr_stime). Where no start is a time of day, ps is taken to have run later than ten past midnight.
 func ageByDay(e *event.Event, lastClock string) (age time.Duration, ok bool) {
 	day := strings.ReplaceAll(e.FieldText(event.FieldSince), " ", "")
 	if _, err := time.Parse("Jan2", day); err != nil {
-		return 0, false
+		if _, err := time.Parse("2006", day); err != nil {
+			return 0, false
+		}
 	}
-	clock, err := time.Parse("15:04", lastClock)
+	clock, err := time.Parse("15:04", cmp.Or(lastClock, "00:10"))
 	age = time.Duration(clock.Hour())*time.Hour + time.Duration(clock.Minute())*time.Minute
 	return age, err == nil && age > 0
 }

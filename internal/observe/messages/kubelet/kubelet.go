@@ -31,12 +31,13 @@ var Table = table.Table{
 		{
 			[]string{
 				"from runtime service failed", "from image service failed", "PodSandboxStatus of sandbox",
-				"getPodContainerStatuses", "s recv failed",
+				"s recv failed",
 			},
 			criError,
 		},
 		{spellings(callerErrors), callerError},
 		{[]string{"Error syncing pod"}, syncError},
+		{[]string{"PLEG: Ignoring events for pod", "getPodContainerStatuses for pod"}, inspectError},
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
 		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
@@ -443,6 +444,26 @@ func syncError(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e, ok := failedCall(r, method)
+	e.IDs.Container = ""
+	e.AddFields(event.FieldCaller.Bool(true))
+	return e, ok
+}
+
+// inspectError is relist that could not read one pod, in its own words or those of what it calls:
+//
+//	≤ 1.20  PLEG: Ignoring events for pod web-0/default: rpc error: code = DeadlineExceeded desc = context deadline exceeded
+//	        getPodContainerStatuses for pod "web-0_default(<uid>)" failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded
+//	≥ 1.21  "PLEG: Ignoring events for pod" err="rpc error: …" pod="default/web-0"
+//	        "getPodContainerStatuses for pod failed" err="rpc error: …" pod="default/web-0"
+func inspectError(r *event.Record) (event.Event, bool) {
+	text := cmp.Or(table.ErrorOf(r), rpcError(r.Message()))
+	if !table.IsDeadline(text) {
+		return event.Event{}, false
+	}
+	e, ok := failedCall(r, event.PodStatus)
+	if name, namespace, old := strings.Cut(scan.FirstWord(scan.After(r.Message(), "Ignoring events for pod ")), "/"); old {
+		e.IDs.Pod = strings.TrimSuffix(namespace, ":") + "/" + name
+	}
 	e.IDs.Container = ""
 	e.AddFields(event.FieldCaller.Bool(true))
 	return e, ok
