@@ -120,6 +120,8 @@ func (s *story) describeStalled(suspects []Suspect) string {
 		said = append(said, describeComplaint(s.complaint))
 	case fallback != nil && s.describeOneContainer(fallback) != "":
 		said = append(said, s.describeOneContainer(fallback))
+	case fallback != nil && fallback.ByTells: // the rule's own sentence says more than its tells show
+		said = append(said, trimSentence(fallback.Chain[0].Text))
 	case fallback != nil:
 		said = append(said, trimSentence(fallback.Summary))
 	}
