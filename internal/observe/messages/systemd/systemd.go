@@ -193,7 +193,9 @@ func unitExit(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// unitOutOfMemory: containerd.service: A process of this unit has been killed by the OOM killer. (≥ 239)
+// unitOutOfMemory is a daemon of whose unit the kernel has killed a process (systemd 239 and later):
+//
+//	containerd.service: A process of this unit has been killed by the OOM killer.
 func unitOutOfMemory(r *event.Record) (event.Event, bool) {
 	e, _, ok := splitUnitLine(r)
 	if !ok {
