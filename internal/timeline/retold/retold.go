@@ -34,14 +34,15 @@ func FoldCallers(events []*event.Event) []*event.Event {
 		if creation := findCreation(last, f, e); creation != nil && (client == nil || creation.Start.T.After(client.Start.T)) {
 			client = creation
 		}
-		unnamed := f.container == "" && f.sandbox == ""
-		if e.FieldText(event.FieldCaller) != "true" || f.method == created {
+		caller, unnamed := e.FieldText(event.FieldCaller) == "true", f.container == "" && f.sandbox == ""
+		if of := findNamed(named, f.method); caller && unnamed && of != nil && e.Start.T.Sub(of.Start.T) <= syncDelay+of.Start.Prec {
+			continue // the end of a pod's sync, which names the container by its name in the pod
+		}
+		if !caller || f.method == created {
 			last[f] = e
 			if !unnamed {
 				named[f.method] = e
 			}
-		} else if of := findNamed(named, f.method); unnamed && of != nil && e.Start.T.Sub(of.Start.T) <= syncDelay+of.Start.Prec {
-			continue // the end of a pod's sync, which names the container by its name in the pod
 		} else if client != nil && e.Start.T.Sub(client.Start.T) <= callerDelay+client.Start.Prec {
 			if client.IDs.Pod == "" && e.IDs.Pod != "" {
 				client.IDs.Pod = e.IDs.Pod

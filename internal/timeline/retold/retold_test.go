@@ -59,8 +59,10 @@ func TestFoldCallers(t *testing.T) {
 		failed(13, "2026-11-22T02:12:12.665832Z", "StopContainer", "40585f73a1c2", false),
 		failed(14, "2026-11-22T02:14:12.665832Z", "StopContainer", "", true),
 		failed(15, "2026-11-22T02:44:12.665832Z", "StopContainer", "", true),
+		failed(16, "2026-11-22T02:50:12.665832Z", "CreateContainer", "40585f73a1c2", false),
+		failed(17, "2026-11-22T02:50:12.665932Z", "CreateContainer", "", true),
 	}
-	require.Equal(t, []int{1, 3, 4, 6, 7, 8, 10, 11, 13, 15}, numbers(retold.FoldCallers(events)))
+	require.Equal(t, []int{1, 3, 4, 6, 7, 8, 10, 11, 13, 15, 16}, numbers(retold.FoldCallers(events)))
 	require.Equal(t, "shop/web", events[3].IDs.Pod, "a caller knows the pod")
 	require.Len(t, events[3].Evidence, 2, "and its line says so")
 }
