@@ -51,7 +51,7 @@ var guestScenarios = []scenario{
 		},
 		wants: wants{
 			root: "containerd-bbolt-fsync", role: "contributing", verdicts: proven, steps: []string{"in_sync", "writer"},
-			evidence: []string{"bbolt.fdatasync("}, headline: []string{"containerd's database waits for a slow disk"},
+			evidence: []string{"bbolt.fdatasync("}, headline: []string{"containerd's database waits for a slow disk"}, perhaps: []string{"runtime-latency"},
 		},
 	},
 	{
