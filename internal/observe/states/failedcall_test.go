@@ -1,6 +1,7 @@
 package states
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -18,6 +19,7 @@ func TestFailedCall(t *testing.T) {
 		"1h 5m 2 {kubelet node-1} Warning Failed Failed to start container with docker id 5d1c0f8e7b6a with error: operation timeout: context deadline exceeded":                                                                                                                                                         "StartContainer 2 ",
 		"1h 5m 2 {kubelet node-1} Warning FailedSync Error syncing pod, skipping: failed to \"StartContainer\" for \"web\" with RunContainerError: \"runContainer: operation timeout: context deadline exceeded\"":                                                                                                       "StartContainer 2 ",
 		"1h 5m 2 {kubelet node-1} Warning FailedSync Error syncing pod, skipping: failed to \"StartContainer\" for \"web\" with ErrImagePull: \"net/http: context deadline exceeded\"":                                                                                                                                   "",
+		"Warning  FailedSync  3m (x12 over 10m)  kubelet  error determining status: rpc error: code = DeadlineExceeded desc = context deadline exceeded":                                                                                                                                                                 "PodStatus 12 ",
 		"Warning  Failed  5m  kubelet  Error: ErrImagePull":                                              "",
 		"Warning  Failed  5m  kubelet  Failed to pull image \"a\": rpc error: context deadline exceeded": "",
 	} {
@@ -32,6 +34,16 @@ func TestFailedCall(t *testing.T) {
 		}
 		require.Equal(t, want, got, row)
 	}
+}
+
+// Of a call that the Event does not name, the pod stands behind the sentence.
+func TestFailedCallOfPod(t *testing.T) {
+	const row = "ci 2018-01-11 07:02:14 -0500 EST 2018-01-11 06:58:40 -0500 EST 3 web-0 Pod Warning FailedSync {kubelet node-1} error determining status: rpc error: code = DeadlineExceeded desc = context deadline exceeded"
+	var k KubectlRows
+	events, _ := k.TakeRow(nil, row, event.Quote{Text: row})
+	at := slices.IndexFunc(events, func(e event.Event) bool { return e.Kind == event.KindCRIError })
+	require.NotEqual(t, -1, at)
+	require.Equal(t, "a call by which relist reads a pod ran into its deadline, of ci/web-0 (first 11:58:40, last 12:02:14)", events[at].Text)
 }
 
 // TestWatchedEvent: the dates that kubectl get -w writes are the times of an Event.

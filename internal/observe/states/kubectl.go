@@ -1,6 +1,7 @@
 package states
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -9,6 +10,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/kubelet"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
@@ -113,6 +115,9 @@ func (k *kubeEvent) describeCall(text string) string {
 	method, rest, ok := strings.Cut(text, " ")
 	if !ok || k.name == "" || k.ofNode() {
 		return text + k.span()
+	}
+	if !slices.Contains(repeated.CRIMethods, method) { // a sentence that names no call
+		return text + "," + k.describe()
 	}
 	return method + " of " + strings.TrimLeft(k.namespace+"/"+k.name, "/") + " " + rest + k.span()
 }

@@ -256,7 +256,11 @@ func testedNode(r *event.Record) (event.Event, bool) {
 func failedCall(r *event.Record, method string) (event.Event, bool) {
 	text := r.Message()
 	reason := cmp.Or(table.ErrorOf(r), rpcError(text), scan.After(text, " failed: ", " before removing: ", `RunContainerError: "`, `": `, " error: "))
-	e := event.New(event.KindCRIError, method+" failed")
+	call := method
+	if method == event.PodStatus {
+		call = "a call by which relist reads a pod"
+	}
+	e := event.New(event.KindCRIError, call+" failed")
 	e.Fields = []event.Field{
 		event.FieldMethod.Text(method), event.FieldError.Text(reason),
 		event.FieldDeadline.Bool(table.IsDeadline(text) || table.IsDeadline(reason)),
@@ -278,14 +282,11 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	}
 	e.IDs.Pod = podOf(r)
 	if table.IsDeadline(text) || table.IsDeadline(reason) {
-		e.Text = method + " ran into its deadline"
-		if method == event.PodStatus {
-			e.Text = "a call by which relist reads a pod ran into its deadline"
-		}
+		e.Text = call + " ran into its deadline"
 	}
 	sayGone(&e)
 	if strings.Contains(reason, noService) {
-		e.Text = method + " failed: the runtime does not serve the CRI, or not that version of it"
+		e.Text = call + " failed: the runtime does not serve the CRI, or not that version of it"
 		return e, true
 	}
 	return e, !strings.Contains(reason, "code = Unimplemented")
