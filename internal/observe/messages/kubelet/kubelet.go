@@ -365,6 +365,8 @@ func spellings[T interface{ literal() string }](rows []T) (all []string) {
 //	        [cpumanager] reconcileState: failed to add container (pod: p, container: c, container id: <id>, error: …), whose CPUs it sets
 //	≥ 1.21  "Failed to list pod sandboxes" err="…"; "ListContainers failed" err="…"; "Container runtime sanity check failed" err="…"
 //	        "ReconcileState: failed to update container" err="…" pod="ns/p" containerName="c" containerID="<id>" cpuSet="0-1"
+//	        "Container termination failed with gracePeriod" err="…" pod="ns/p" … containerID="containerd://<id>" gracePeriod=30
+//	        "Failed to get pod stats" err="failed to list all containers: rpc error: …"
 //	≥ 1.35  "failed to update container" err="…" pod="ns/p" …
 //	≥ 1.36  no "Failed to list pod sandboxes" and no "ListContainers failed" any more: one pod is inspected without a list
 //
@@ -381,6 +383,7 @@ var callerErrors = []spelling{
 	{"Container runtime sanity check failed", "Status"},
 	{"ailed to update container", "UpdateContainerResources"},
 	{"econcileState: failed to add container", "UpdateContainerResources"},
+	{"ontainer termination failed", "StopContainer"},
 	{"Failed to stop sandbox", "StopPodSandbox"},
 	{"Failed to create sandbox for pod", "RunPodSandbox"},
 	{"CreatePodSandbox for pod", "RunPodSandbox"},
@@ -391,8 +394,9 @@ var callerErrors = []spelling{
 // callerError is an error of the CRI in the words of whoever made the call; the timeline joins it
 // with the client's.
 func callerError(r *event.Record) (event.Event, bool) {
+	failure := table.ErrorOf(r)
 	for _, c := range callerErrors {
-		if !strings.Contains(r.Message(), c.text) {
+		if !strings.Contains(r.Message(), c.text) && !strings.Contains(failure, c.text) {
 			continue
 		}
 		e, ok := failedCall(r, c.what)

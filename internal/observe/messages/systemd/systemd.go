@@ -35,6 +35,7 @@ var Table = table.Table{
 		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
 		{[]string{"has been killed by the OOM killer"}, unitOutOfMemory},
 		{[]string{" timed out. ", "atchdog timeout"}, unitTimeout},
+		{[]string{"topping timed out. Killing"}, scopeLate},
 		{[]string{"Scheduled restart job", "scheduling restart."}, unitRestart},
 		{[]string{"request repeated too quickly"}, unitGivenUp},
 		{[]string{"System is rebooting", "System is powering down", "Power key pressed", "The system will "}, shutdown},
@@ -69,6 +70,18 @@ func scopeFailed(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindScopeFailed, "systemd could not start "+unit+": "+strings.TrimSuffix(reason, "."), event.FieldUnit.Text(unit), event.FieldError.Text(reason))
 	e.IDs.Container = scan.FindID(unit)
 	return e, ok && !strings.Contains(unit, " ")
+}
+
+// scopeLate is the scope of a container whose processes did not end when systemd was told to stop it:
+//
+//	219    crio-<id>.scope stopping timed out. Killing.
+//	≥ 220  cri-containerd-<id>.scope: Stopping timed out. Killing.
+func scopeLate(r *event.Record) (event.Event, bool) {
+	unit, _, ok := strings.Cut(r.Message(), ".scope")
+	id := scan.FindID(unit)
+	e := event.New(event.KindKillLate, "systemd could not stop the scope of container "+id[:min(len(id), 12)]+" in time")
+	e.IDs.Container = id
+	return e, ok && id != "" && !strings.Contains(unit, " ")
 }
 
 // busUnsupported: PID 1 could not seal a message because its 32-bit cookie is

@@ -72,13 +72,18 @@ func ctrFailed(r *event.Record) (event.Event, bool) {
 // runtimes are the daemons at whose sockets clients of a runtime ask.
 var runtimes = []string{"containerd", "dockerd", "crio"}
 
+// refusedBeginnings are how such a client's line begins.
+var refusedBeginnings = []string{"connection error: ", "dial unix ", "grpc: addrConn.createTransport failed to connect to "}
+
 // socketRefused is a client of the CRI, of any name, that finds nobody at a runtime's socket:
 //
 //	connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused"
 //	dial unix /var/run/crio/crio.sock: connect: no such file or directory
+//	grpc: addrConn.createTransport failed to connect to {/run/k3s/containerd/containerd.sock …}. Err :connection error: … connect: connection refused". Reconnecting...
 func socketRefused(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
-	if r.Unit != "" || !isRefused(text) || !strings.HasPrefix(text, "connection error: ") && !strings.HasPrefix(text, "dial unix ") {
+	opens := func(prefix string) bool { return strings.HasPrefix(text, prefix) }
+	if r.Unit != "" || !isRefused(text) || !slices.ContainsFunc(refusedBeginnings, opens) {
 		return event.Event{}, false
 	}
 	for _, f := range repeated.LostRuntime(text) {
