@@ -1,7 +1,6 @@
 package states
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,7 +9,6 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/kubelet"
-	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
@@ -110,14 +108,16 @@ func (k *kubeEvent) describe() string {
 	return text + k.span()
 }
 
-// describeCall puts the same into the text of a call that failed, behind the name of the call.
-func (k *kubeEvent) describeCall(text string) string {
-	method, rest, ok := strings.Cut(text, " ")
-	if !ok || k.name == "" || k.ofNode() {
-		return text + k.span()
-	}
-	if !slices.Contains(repeated.CRIMethods, method) { // a sentence that names no call
-		return text + "," + k.describe()
+// describeCall is the text of a call that failed, with the same behind the name of the call, or behind a
+// sentence that does not name it.
+func (k *kubeEvent) describeCall(e *event.Event) string {
+	method := e.FieldText(event.FieldMethod)
+	rest, named := strings.CutPrefix(e.Text, method+" ")
+	switch {
+	case k.name == "" || k.ofNode():
+		return e.Text + k.span()
+	case !named:
+		return e.Text + "," + k.describe()
 	}
 	return method + " of " + strings.TrimLeft(k.namespace+"/"+k.name, "/") + " " + rest + k.span()
 }

@@ -150,7 +150,7 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 			if k.reason == "FailedSync" { // another Event may tell the same more exactly
 				dst[i].AddFields(event.FieldCaller.Bool(true))
 			}
-			dst[i].Text = k.describeCall(dst[i].Text)
+			dst[i].Text = k.describeCall(&dst[i])
 		}
 	}
 	if call != "" {
