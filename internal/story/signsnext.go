@@ -24,8 +24,8 @@ const (
 // afterSigns are asked in this order: the whole log that the sign is a line of, where the input holds
 // no more than a piece of it.
 var afterSigns = []afterSign{
-	{[]string{"kernel.", "thread.", "process", "device.", string(event.KindShutdown)}, "kernel.log", readKernelLog},
-	{[]string{"kernel.", "thread.", "process"}, "processes", listThreads},
+	{[]string{"kernel.", "thread.", "process", "device.", string(event.KindSyscall), string(event.KindShutdown)}, "kernel.log", readKernelLog},
+	{[]string{"kernel.", "thread.", "process", string(event.KindSyscall)}, "processes", listThreads},
 	{[]string{"kubelet.", "kubernetes.", string(event.KindNodeCondition), "goroutine.", "lock."}, "kubelet.log", readKubeletLog},
 	{[]string{"cri.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log", readRuntimeLog},
 	{[]string{""}, "systemd.log", readAllLogs},

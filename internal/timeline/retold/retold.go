@@ -17,12 +17,13 @@ const syncDelay = 5 * time.Minute
 
 // FoldCallers makes one event of two lines about one failed CRI call: the client's, and right after
 // it the one of its caller, which often names the pod. A caller's line without a client's line is
-// an event of its own.
+// an event of its own. The end of a pod's sync, which names no container, adds nothing to a client's
+// line about a deadline of the same call within the five minutes before.
 //
 // Input and output are in the order of time.
 func FoldCallers(events []*event.Event) []*event.Event {
 	last := map[callResult]*event.Event{} // by the client's line
-	named := map[string]*event.Event{}    // by its method, of those that name a container or sandbox
+	named := map[string]*event.Event{}    // by its method, of deadlines that name a container or sandbox
 	kept := events[:0:0]
 	for _, e := range events {
 		if e.Kind != event.KindCRIError {
@@ -40,7 +41,7 @@ func FoldCallers(events []*event.Event) []*event.Event {
 		}
 		if !caller || f.method == created {
 			last[f] = e
-			if !unnamed {
+			if !unnamed && e.FieldText(event.FieldDeadline) == "true" {
 				named[f.method] = e
 			}
 		} else if client != nil && e.Start.T.Sub(client.Start.T) <= callerDelay+client.Start.Prec {
@@ -55,8 +56,8 @@ func FoldCallers(events []*event.Event) []*event.Event {
 	return kept
 }
 
-// findNamed is the last line of the client about a call, by the method that a line without its container
-// names.
+// findNamed is the last line of the client about a call that ran into its deadline, by the method that a
+// line without its container names.
 func findNamed(named map[string]*event.Event, method string) *event.Event {
 	if method != event.PodStatus {
 		return named[method]

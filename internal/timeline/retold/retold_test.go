@@ -30,7 +30,7 @@ func numbers(events []*event.Event) (lines []int) {
 
 func TestFoldCallers(t *testing.T) {
 	failed := func(number int, at, method, container string, caller bool) *event.Event {
-		e := line(t, number, at, event.KindCRIError, event.FieldMethod.Text(method))
+		e := line(t, number, at, event.KindCRIError, event.FieldMethod.Text(method), event.FieldDeadline.Bool(true))
 		e.IDs.Container = container
 		if caller {
 			e.AddFields(event.FieldCaller.Bool(true))
@@ -84,13 +84,20 @@ func TestFoldConditions(t *testing.T) {
 }
 
 // TestFoldSyncsOfPods holds that the sync of a pod, which repeats relist's error, adds nothing to the
-// client's line about the call that relist made.
+// client's line about the call that relist made, where that one, too, ran into its deadline.
 func TestFoldSyncsOfPods(t *testing.T) {
-	client := line(t, 1, "2026-11-22T02:02:12Z", event.KindCRIError, event.FieldMethod.Text("ContainerStatus"))
-	client.IDs.Container = "40585f73a1c2"
+	client := func(number int, at string, late bool) *event.Event {
+		e := line(t, number, at, event.KindCRIError, event.FieldMethod.Text("ContainerStatus"), event.FieldDeadline.Bool(late))
+		e.IDs.Container = "40585f73a1c2"
+		return e
+	}
 	sync := func(number int, at string) *event.Event {
 		return line(t, number, at, event.KindCRIError, event.FieldMethod.Text(event.PodStatus), event.FieldCaller.Bool(true))
 	}
-	events := []*event.Event{sync(0, "2026-11-22T02:01:12Z"), client, sync(2, "2026-11-22T02:02:24Z"), sync(3, "2026-11-22T02:22:24Z")}
-	require.Equal(t, []int{0, 1, 3}, numbers(retold.FoldCallers(events)))
+	events := []*event.Event{
+		sync(0, "2026-11-22T02:01:12Z"),
+		client(1, "2026-11-22T02:02:12Z", true), sync(2, "2026-11-22T02:02:24Z"), sync(3, "2026-11-22T02:22:24Z"),
+		client(4, "2026-11-22T02:42:12Z", false), sync(5, "2026-11-22T02:42:24Z"), // the container is not there any more
+	}
+	require.Equal(t, []int{0, 1, 3, 4, 5}, numbers(retold.FoldCallers(events)))
 }
