@@ -655,6 +655,7 @@ func frameNames(frames []stackdump.Frame) []string {
 func methodAfter(name, receiver string) string {
 	_, m, _ := strings.Cut(name, receiver)
 	m, _, _ = strings.Cut(m, ".")
+	m, _, _ = strings.Cut(m, "(") // arguments that a link of Markdown cut
 	return strings.TrimSuffix(m, "-fm")
 }
 

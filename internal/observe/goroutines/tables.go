@@ -7,6 +7,9 @@ var programs = []struct{ part, component string }{
 	{"k8s.io/kubernetes/pkg/kubelet", "kubelet"},
 	{"k8s.io/kubernetes/cmd/kubelet", "kubelet"},
 	{"GoogleCloudPlatform/kubernetes/pkg/kubelet", "kubelet"}, // up to 1.1
+	// Volumes, where the frames below are cut off: of the programs of Kubernetes only the kubelet mounts.
+	{"k8s.io/kubernetes/pkg/volume", "kubelet"},
+	{"k8s.io/kubernetes/pkg/util/mount", "kubelet"},
 	{"k8s.io/kubernetes/cmd/kube-proxy", "kube-proxy"},
 	{"k8s.io/kubernetes/pkg/proxy", "kube-proxy"},
 	{"github.com/docker/docker/daemon", "dockerd"},
@@ -139,6 +142,11 @@ var waits = []struct {
 	{doing: "device-plugin", frames: []string{"devicemanager.(*endpointImpl).getPreferredAllocation"}},
 	{doing: "device-plugin", frames: []string{"devicemanager.(*endpointImpl).preStartContainer"}},
 	{doing: "udev", frames: []string{"devicemapper.UdevWait"}},
+	{doing: "file-lock", frames: []string{"bolt.flock"}}, // bbolt.Open tries again and again (bolt_unix.go)
+	// the programs mount, umount and systemd-run, and nsenter before 1.10
+	{doing: "mount-command", frames: []string{"os/exec.(*Cmd).", "mount.(*Mounter)."}},
+	{doing: "mount-command", frames: []string{"os/exec.(*Cmd).", "mount-utils.(*Mounter)."}},
+	{doing: "mount-command", frames: []string{"os/exec.(*Cmd).", "mount.(*NsenterMounter)."}},
 	// a file system that does not answer: a stat takes no time
 	{doing: "file", frames: []string{"os.Stat"}, state: "syscall"},
 	{doing: "file", frames: []string{"os.Lstat"}, state: "syscall"},
@@ -152,6 +160,7 @@ var waits = []struct {
 	{doing: "runc", frames: []string{"os/exec.(*Cmd).", "oci.(*runtimeOCI)."}}, // cri-o runs it itself
 	{doing: "container-stop", frames: []string{"oci.WaitContainerStop", "oci.(*runtimeOCI)."}},
 	{doing: "container-stop", frames: []string{"oci.waitContainerStop", "oci.(*runtimeOCI)."}},
+	{doing: "container-stop", frames: []string{"oci.(*Container).WaitOnStopTimeout", "oci.(*runtimeOCI)."}}, // 1.27
 	{doing: "container-stop", frames: []string{crioStopLoop}, state: "select"},
 	{doing: "conmon", frames: []string{"os.(*File).Read", "oci.(*runtimeOCI)."}},
 	{doing: "cni-plugin", frames: []string{"os/exec.(*Cmd).", "cni/pkg/invoke."}},

@@ -122,7 +122,7 @@ func (h *header) scanDigits(b []byte) (n int) {
 	switch {
 	case b[2] == ':':
 		h.carrier, n = stamp.BareClock(b)
-		return afterStamp(b, n)
+		return h.scanWriterOfClock(b, n)
 	case b[1] == ' ' && b[0] == '1':
 		return h.scanProtocol(b)
 	case b[1] == ',' || b[2] == ',' || b[3] == ',':
@@ -260,6 +260,26 @@ func (h *header) scanWriter(b []byte, n int) int {
 		return n
 	}
 	return h.setWriter(b, b[n:n+host], unit, pid, n+host+1+end)
+}
+
+// scanWriterOfClock reads "kubelet[90]: " or "node-1 kubelet[90]: " behind a time of day of length n,
+// as of a journal whose date was cut off. Other programs put words and colons there, but no PID.
+func (h *header) scanWriterOfClock(b []byte, n int) int {
+	if n = afterStamp(b, n); n == 0 {
+		return 0
+	}
+	unit, pid, end := readTag(b[n:])
+	host := 0
+	if end == 0 {
+		if host = wordLength(b[n:]); host > 0 && host < 256 && n+host < len(b) {
+			unit, pid, end = readTag(b[n+host+1:])
+			end += host + 1
+		}
+	}
+	if pid == 0 {
+		return n
+	}
+	return h.setWriter(b, b[n:n+host], unit, pid, n+end)
 }
 
 // readTag reads "kubelet[90]: "; end is behind it, 0 where b starts with something else.

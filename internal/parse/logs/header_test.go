@@ -12,11 +12,22 @@ func TestWriterWithoutHost(t *testing.T) {
 		"Oct 21 06:03:53 node-1 kubelet[1530]: E1021 06:03:51.580766    1530 a.go:7] text",
 		"Oct 21 06:03:53 kubelet[1530]: E1021 06:03:51.580766    1530 a.go:7] text",
 		"Oct 21 06:03:53  kubelet[1530]: E1021 06:03:51.580766    1530 a.go:7] text",
+		"06:03:53 kubelet[1530]: E1021 06:03:51.580766    1530 a.go:7] text",
+		"06:03:53 node-1 kubelet[1530]: E1021 06:03:51.580766    1530 a.go:7] text",
 	} {
 		h := scanHeader([]byte(line))
 		require.Equal(t, "kubelet", string(h.unit), line)
 		require.Equal(t, 1530, h.pid, line)
 		require.Equal(t, klog, h.body, line)
+	}
+}
+
+// TestWordsAreNoWriter: words and colons behind a time of day are of no journal.
+func TestWordsAreNoWriter(t *testing.T) {
+	for _, line := range []string{"06:03:53 worker: started", "06:03:53 the worker: started", "06:03:53 kubelet", "06:03:53 ", "06:03:53 a[1]"} {
+		h := scanHeader([]byte(line))
+		require.False(t, h.carried, line)
+		require.Empty(t, h.unit, line)
 	}
 }
 
