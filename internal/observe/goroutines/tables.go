@@ -52,6 +52,7 @@ var programs = []struct{ part, component string }{
 	{"github.com/docker/libcontainer", "runc"}, // before 2015
 	{"container-storage-interface/spec/lib/go/csi._Node_", "csi"},
 	{"container-storage-interface/spec/lib/go/csi/v0._Node_", "csi"},
+	{"kata-containers/src/runtime/pkg/containerd-shim", "shim"},
 	{"vishvananda/netlink/nl", "cni"}, // a network daemon without a name of its own here
 }
 
