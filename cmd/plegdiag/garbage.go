@@ -11,7 +11,7 @@ import (
 // run keeps most of what it allocates: with 200 % instead of Go's 100 it takes a tenth less time.
 // While the rules are read, next to nothing is live, and 200 % of that are several collections.
 const (
-	maxGarbage   = 96 << 20
+	maxGarbage   = 64 << 20
 	startPercent = 1500
 	mostPercent  = 200
 	leastPercent = 50
