@@ -25,8 +25,8 @@ type Sign struct {
 // maxSigns bounds the signs that are named.
 const maxSigns = 3
 
-// listSigns returns the strongest signs of a timeline: of each kind of event the one that is said most
-// often, of those the first. What a stall consists of is no sign besides it.
+// listSigns returns the strongest signs of a timeline: of each kind of event (and program, of processes)
+// the one that is said most often, of those the first. What a stall consists of is no sign besides it.
 func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 	type said struct {
 		first *event.Event
@@ -54,10 +54,13 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 	slices.SortStableFunc(all, func(a, b *said) int {
 		return cmp.Or(
 			cmp.Compare(rankSign(a.first), rankSign(b.first)), cmp.Compare(a.first.Kind, b.first.Kind),
-			cmp.Compare(rankAmongKind(a.first), rankAmongKind(b.first)), cmp.Compare(b.count, a.count),
+			cmp.Compare(rankAmongKind(a.first), rankAmongKind(b.first)), cmp.Compare(programOf(a.first), programOf(b.first)),
+			cmp.Compare(b.count, a.count),
 		)
 	})
-	all = slices.CompactFunc(all, func(a, b *said) bool { return a.first.Kind == b.first.Kind })
+	all = slices.CompactFunc(all, func(a, b *said) bool {
+		return a.first.Kind == b.first.Kind && programOf(a.first) == programOf(b.first)
+	})
 	all = slices.DeleteFunc(all, func(s *said) bool { // the runtime says why
 		return s.first.Kind == event.KindCRIError && slices.ContainsFunc(all, func(other *said) bool {
 			return other.first.Kind == event.KindCRICall && hasFailed(other.first) && other.first.FieldText(event.FieldMethod) == s.first.FieldText(event.FieldMethod)
@@ -72,6 +75,15 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 		signs = append(signs, Sign{describeSign(s.first), s.count, s.first.Evidence[:min(1, len(s.first.Evidence))], findWindow(s.first), s.first.Kind})
 	}
 	return signs
+}
+
+// programOf is the component of a process: one of a pod that does not end and a runc that does not are
+// two signs. It is empty for events of other kinds, of which one is enough.
+func programOf(e *event.Event) string {
+	if e.Kind == event.KindProcess {
+		return e.Component
+	}
+	return ""
 }
 
 // isSameLine says that two events are made of one line.
