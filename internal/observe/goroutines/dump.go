@@ -36,10 +36,23 @@ func Program(d *stackdump.Dump) string {
 			}
 		}
 	}
-	if first == len(programs) {
+	switch {
+	case first == len(programs):
 		return ""
+	case programs[first].part == netlinkLibrary && isOfDocker(d):
+		return "dockerd"
 	}
 	return programs[first].component
+}
+
+// isOfDocker says whether the source of a dump's program lies in a tree of docker.
+func isOfDocker(d *stackdump.Dump) bool {
+	for i := range d.Goroutines {
+		if slices.ContainsFunc(d.Goroutines[i].Frames, func(f stackdump.Frame) bool { return dockerTree.MatchString(f.File) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // Dump appends to dst what the goroutines of one dump tell: locks with their

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
 // TestExcerpts: what the waits of goroutines are that people cut out of dumps, where the frames below
@@ -56,4 +57,16 @@ func TestExcerpts(t *testing.T) {
 // TestCallInLink: a frame that Markdown made a link of names its request without the arguments.
 func TestCallInLink(t *testing.T) {
 	require.Equal(t, "ListContainers", methodAfter("server.(*criService).ListContainers(0xc0003aaa00", "(*criService)."))
+}
+
+// TestTreeOfDocker: where a library's frames are all that is left, the path of its source tells whose
+// it is.
+func TestTreeOfDocker(t *testing.T) {
+	for path, component := range map[string]string{
+		"/build/docker-1.11.2/vendor/src/github.com/vishvananda/netlink/nl/nl_linux.go": "dockerd",
+		"/go/pkg/mod/github.com/vishvananda/netlink@v1.1.0/nl/nl_linux.go":              "cni",
+	} {
+		text := "goroutine 7 [syscall, 9 minutes]:\ngithub.com/vishvananda/netlink/nl.(*NetlinkSocket).Receive(0xc000100000)\n\t" + path + ":341 +0xae\n"
+		require.Equal(t, component, Program(stackdump.Parse(stackdump.Source{File: "g.log", Line: 1, Text: text})), path)
+	}
 }

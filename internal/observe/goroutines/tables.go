@@ -1,5 +1,7 @@
 package goroutines
 
+import "regexp"
+
 // programs tell whose dump it is by a package that only that program holds.
 // Order matters: kubelet and dockerd carry containerd's client, shims its server, and everything
 // that speaks with the kernel's network carries netlink.
@@ -53,8 +55,15 @@ var programs = []struct{ part, component string }{
 	{"container-storage-interface/spec/lib/go/csi._Node_", "csi"},
 	{"container-storage-interface/spec/lib/go/csi/v0._Node_", "csi"},
 	{"kata-containers/src/runtime/pkg/containerd-shim", "shim"},
-	{"vishvananda/netlink/nl", "cni"}, // a network daemon without a name of its own here
+	{netlinkLibrary, "cni"}, // a network daemon without a name of its own here
 }
+
+// netlinkLibrary is of every program that speaks with the kernel's network.
+const netlinkLibrary = "vishvananda/netlink/nl"
+
+// dockerTree is where the source of a docker lies whose frames name no function of docker:
+// /build/docker-1.11.2/vendor/src/github.com/vishvananda/netlink/nl/nl_linux.go
+var dockerTree = regexp.MustCompile(`/docker(-[^/]*)?/vendor/`)
 
 // vendored ends the parts that are looked for in the path of a frame's file, not in its name.
 const vendored = "/vendor/"
