@@ -194,11 +194,11 @@ func TestWorkerEnds(t *testing.T) {
 		"once.tar": "killed-once", "refuse.tar": "refuse", "silent.tar": "silent", "escape.tar": "escape", "grow.tar": "grow ",
 	})
 	o := testOptions(in, t.TempDir())
-	o.Worker.Bound = 5 * time.Second
+	o.Worker.Bound = 12 * time.Second
 	want := map[string]string{
 		"ok.tar": "", "once.tar": "",
 		"crash.tar":   "its worker crashed: panic: runtime error: invalid memory address or nil pointer dereference",
-		"endless.tar": "not done within 5s (--timeout)",
+		"endless.tar": "not done within 12s (--timeout)",
 		"flood.tar":   "its report has more than 256 MiB",
 		"killed.tar":  "its worker was killed 3 times, the last time by signal killed",
 		"refuse.tar":  "nothing to analyse",
