@@ -809,7 +809,7 @@ func slowDU(r *event.Record) (event.Event, bool) {
 	return event.Event{
 		Kind: event.KindSlowDU, Start: r.Time.Add(-took), End: r.Time,
 		Fields: []event.Field{event.FieldDirs.Text(strings.TrimSpace(dirs))},
-		Text:   "disk usage took " + took.String(),
+		Text:   "counting the disk usage of a container took " + event.DurationText(took),
 	}, ok
 }
 
