@@ -211,7 +211,8 @@ func (c clause) expand(s seen) (string, bool) {
 		}
 		b.WriteString(event.OneLine(value))
 	}
-	return strings.Join(strings.Fields(b.String()), " "), complete
+	text := strings.Join(strings.Fields(b.String()), " ")
+	return strings.ReplaceAll(text, " ()", ""), complete // brackets whose number is not known
 }
 
 // isBracketed says that a part stands in brackets of its own, as the count in "({deadline|count}×)".

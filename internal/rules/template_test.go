@@ -49,6 +49,7 @@ func TestTemplates(t *testing.T) {
 		{"", "ends with a stop.", "ends with a stop."},
 		{"exit", "container {container|id} exited with {exit_status}", "container 40585f73aa00 exited with"},
 		{"exit", "container {sandbox|id} exited", "container exited"},
+		{"exit", "container {container|id} ({sandbox|id}) exited", "container 40585f73aa00 exited"},
 		{"exit", "the exit: {text}, {umount.duration|dur} later", "the exit: containerd.task-exit, at least 1m59s later"},
 		{"lock", "{lock|count} hold {cid|id}", "hold 40585f73aa00"},
 		{"", "held ({umount|count}, in all 3) by it", "held (2, in all 3) by it"},

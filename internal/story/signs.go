@@ -190,8 +190,12 @@ func describeSign(e *event.Event) string {
 		d, atLeast = min(d, max(waited, d-e.Start.Prec)), true
 	}
 	text := e.Text
-	if e.Kind == event.KindGoroutine && e.Component != "" {
+	switch {
+	case e.Component == "":
+	case e.Kind == event.KindGoroutine:
 		text = e.Component + ": " + text
+	case e.Kind == event.KindLockHeld || e.Kind == event.KindLockWait:
+		text = "a goroutine of " + e.Component + " " + text
 	}
 	switch {
 	case e.Kind == event.KindNodeCondition:

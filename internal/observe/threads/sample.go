@@ -364,8 +364,12 @@ func sampleEvent(s *samples.Sample) event.Event {
 	if e.IDs.Container == "" && e.Component != "shim" { // a shim may run in the cgroup of its sandbox
 		e.IDs.Container = scan.FindID(s.Cgroup)
 	}
+	comm := s.Comm
+	if comm == "" && e.Component == "systemd" {
+		comm = "systemd"
+	}
 	e.Fields = []event.Field{
-		event.FieldName.Text(s.Syscall), event.FieldState.Text(s.State), event.FieldComm.Text(s.Comm),
+		event.FieldName.Text(s.Syscall), event.FieldState.Text(s.State), event.FieldComm.Text(comm),
 		event.FieldExe.Text(s.Exe), event.FieldKernel.Bool(s.Kernel),
 		event.FieldNetlink.Bool(isNetlink(s)), event.FieldTarget.Text(s.Target), event.FieldWchan.Text(s.WChan),
 		event.FieldStack.Text(s.Stack),
@@ -418,6 +422,8 @@ func threadName(s *samples.Sample) string {
 	switch {
 	case s.TID == 0:
 		return cmp.Or(s.Comm, "a thread")
+	case s.Comm == "" && s.TID == 1:
+		return "PID 1"
 	case s.Comm == "":
 		return "thread " + strconv.Itoa(s.TID)
 	}
@@ -525,6 +531,9 @@ const (
 func writerOf(s *samples.Sample) string {
 	if s.Kernel {
 		return "kernel"
+	}
+	if s.Comm == "" && s.TID == 1 && scan.FindID(s.Cgroup) == "" { // cat /proc/1/stack
+		return "systemd"
 	}
 	if s.Comm == "exe" { // runc, or a runtime, that started itself again as /proc/self/exe
 		return "runc"
