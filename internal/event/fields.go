@@ -53,6 +53,7 @@ const (
 	FieldConnection     Key = "connection"
 	FieldController     Key = "controller"
 	FieldCookie         Key = "cookie"
+	FieldCorrected      Key = "corrected"
 	FieldCost           Key = "cost"
 	FieldCount          Key = "count"
 	FieldCPU            Key = "cpu"

@@ -126,7 +126,7 @@ var systemdKinds = []KindInfo{
 	{Kind: KindUnitGivenUp, About: "systemd starts such a unit no more because it was started too often", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime,
 	}},
-	{Kind: KindUnitStartFailed, About: "systemd could not start a runtime", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
+	{Kind: KindUnitStartFailed, About: "systemd could not start a runtime, or began not to start a runtime or the kubelet, because what it needs did not start", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
 	{Kind: KindBusLimit, About: "the bus refused a user whose limit is reached", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldUID, "of the user"),
 		text(FieldLimit, "connections, or what dbus-broker counts, as bytes"),

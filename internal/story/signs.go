@@ -184,6 +184,8 @@ func describeSign(e *event.Event) string {
 	switch {
 	case e.Kind == event.KindNodeCondition:
 		return describeCondition(e)
+	case e.Kind == event.KindFact:
+		return shortage(e)
 	case e.Kind == event.KindCRICall && hasFailed(e), e.Kind == event.KindCRIError && strings.HasSuffix(text, " failed") && e.FieldText(event.FieldError) != "":
 		return describeFailure(e)
 	case d < time.Second || strings.Contains(strings.ReplaceAll(text, " ", ""), event.DurationText(d)):
@@ -367,6 +369,10 @@ func isRoutine(e *event.Event) bool {
 		return !isFull(e, event.FieldUsedPercent) && !isFull(e, event.FieldInodesPercent)
 	case event.KindPLEGUnhealthy:
 		return e.FieldText(event.FieldNever) == "true"
+	case event.KindFact:
+		return shortage(e) == ""
+	case event.KindHardwareError:
+		return e.FieldText(event.FieldCorrected) == "true"
 	}
 	return slices.Contains(routineKinds, e.Kind)
 }

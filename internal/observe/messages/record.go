@@ -150,6 +150,7 @@ var traceLiterals = []string{
 	"Call trace:",
 	// what comes before the stack of a CPU
 	"BUG: unable to handle", "kernel NULL pointer dereference", "general protection fault", "kernel BUG at ",
+	"divide error: ", "invalid opcode: ", "stack segment: ", "double fault: ",
 	"Unable to handle kernel", "Internal error: Oops", "Oops: ", "soft lockup", "hard LOCKUP", "detected stall", "NMI backtrace for cpu ",
 	// what comes before one that somebody pasted
 	"cat /proc/", " TASK: ", "sched:sched_switch:",

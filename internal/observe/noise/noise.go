@@ -52,6 +52,17 @@ var Sorts = []Sort{
 		Name: "already deleted", Literals: []string{"failed to delete task"}, Also: []string{"not found"},
 		But: []string{"deadline"}, Why: "it was gone already",
 	},
+	{
+		Name: "slow interrupt", Literals: []string{"hrtimer: interrupt took ", "perf: interrupt took too long"},
+		Why: "an interrupt took microseconds or some milliseconds too long; the kernel sets its own pace by it",
+	},
+	{
+		Name: "unstable clock source", Literals: []string{"clocksource: timekeeping watchdog", "Marking TSC unstable"},
+		Why: "the kernel goes over to a slower clock; a pause of the virtual machine makes it do so, too",
+	},
+	{
+		Name: "nested cgroup", Literals: []string{"created nested cgroup for controller"}, Why: "a notice of kernels up to 4.x about cgroup version 1",
+	},
 }
 
 // Count adds another line to an event of noise. Row is how long such lines have followed each

@@ -33,7 +33,8 @@ var Table = table.Table{
 			return strings.TrimPrefix(v, "v")
 		})},
 		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
-		{[]string{"has been killed by the OOM killer"}, unitOutOfMemory},
+		{[]string{"has been killed by the OOM killer", ": systemd-oomd killed "}, unitOutOfMemory},
+		{[]string{" due to memory"}, oomdKill},
 		{[]string{" timed out. ", "atchdog timeout"}, unitTimeout},
 		{[]string{"topping timed out. Killing"}, scopeLate},
 		{[]string{"Scheduled restart job", "scheduling restart."}, unitRestart},
@@ -44,6 +45,7 @@ var Table = table.Table{
 		{[]string{" loaded units listed"}, unitCount},
 		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
 		{runtimeJobs("Failed to start "), runtimeJob("Failed to start ", event.KindUnitStartFailed, "systemd could not start ")},
+		{[]string{"/start failed with result '"}, startJobFailed},
 		{runtimeJobs("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
 		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
 		{[]string{"D-Bus System Message Bus"}, serviceJob("Started ", "dbus", event.KindUnitStart, "systemd has started ")},
@@ -209,6 +211,7 @@ func unitExit(r *event.Record) (event.Event, bool) {
 // unitOutOfMemory is a daemon of whose unit the kernel has killed a process (systemd 239 and later):
 //
 //	containerd.service: A process of this unit has been killed by the OOM killer.
+//	containerd.service: systemd-oomd killed 12 process(es) in this unit.      (≥ 247)
 func unitOutOfMemory(r *event.Record) (event.Event, bool) {
 	e, _, ok := splitUnitLine(r)
 	if !ok {
@@ -216,6 +219,48 @@ func unitOutOfMemory(r *event.Record) (event.Event, bool) {
 	}
 	unit := e.Fields[0].Value.Text()
 	return event.New(event.KindOutOfMemory, "a process of "+unit+" was killed for memory", event.FieldUnit.Text(unit)), true
+}
+
+// oomdKill is systemd-oomd (≥ 247), which kills all processes of a cgroup before the kernel has no
+// memory left:
+//
+//	Killed /system.slice/containerd.service due to memory pressure for /system.slice being 85.87% > 80.00% for > 30s with reclaim activity
+//	Killed /system.slice/containerd.service due to memory used (16602169344) / total (16765812736) and swap used (…) being more than 90.00%
+func oomdKill(r *event.Record) (event.Event, bool) {
+	cgroup, _, ok := strings.Cut(strings.TrimPrefix(r.Message(), "Killed "), " due to memory")
+	if !ok || !strings.HasPrefix(cgroup, "/") || strings.Contains(cgroup, " ") {
+		return event.Event{}, false
+	}
+	unit := path.Base(cgroup)
+	if name := daemon.OfUnit(unit); name != "" {
+		e := newUnitEvent(strings.TrimSuffix(unit, ".service"), name)
+		e.Kind, e.Text = event.KindUnitExit, "systemd-oomd has killed "+unit+" for memory"
+		e.AddFields(event.FieldHow.Text("oom-kill by systemd-oomd"))
+		return e, true
+	}
+	e := event.New(event.KindOutOfMemory, "systemd-oomd has killed "+unit+" for memory", event.FieldUnit.Text(unit))
+	e.IDs.Container = scan.FindID(cgroup)
+	return e, true
+}
+
+// startJobFailed is a start of a runtime or of the kubelet that systemd gave up before it began, because
+// something that the unit needs did not start, or was too late:
+//
+//	kubelet.service: Job kubelet.service/start failed with result 'dependency'.      (219: "Job kubelet.service/start failed with result 'dependency'.")
+//	containerd.service: Job containerd.service/start failed with result 'timeout'.
+func startJobFailed(r *event.Record) (event.Event, bool) {
+	unit, result, ok := strings.Cut(scan.After(r.Message(), "Job "), "/start failed with result '")
+	name := daemon.OfUnit(unit)
+	result, _, _ = strings.Cut(result, "'")
+	if !ok || name == "" || result != "dependency" && result != "timeout" || r.Unit != "" && !table.FromManager(r) {
+		return event.Event{}, false
+	}
+	e := newUnitEvent(strings.TrimSuffix(unit, ".service"), name)
+	e.Kind, e.Text = event.KindUnitStartFailed, "systemd does not start "+unit+": what it needs did not start"
+	if result == "timeout" {
+		e.Text = "systemd does not start " + unit + ": what it needs was too late"
+	}
+	return e, true
 }
 
 // unitTimeout is such a unit that took too long:
