@@ -222,6 +222,7 @@ const (
 	FieldValue          Key = "value"
 	FieldVerb           Key = "verb"
 	FieldVersionTook    Key = "version_took"
+	FieldVolume         Key = "volume"
 	FieldVolatile       Key = "volatile"
 	FieldWait           Key = "wait"
 	FieldWaiters        Key = "waiters"

@@ -116,7 +116,7 @@ var systemdKinds = []KindInfo{
 	}},
 	{Kind: KindUnitTimeout, About: "such a unit took longer than systemd allows", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime,
-		oneOf(FieldWhat, "what took too long: to start, to stop, or to send the sign of life that WatchdogSec= asks for", "start", "stop", "watchdog"),
+		oneOf(FieldWhat, "what took too long: to start, to stop, to end after SIGKILL, or to send the sign of life that WatchdogSec= asks for", "start", "stop", "kill", "watchdog"),
 		text(FieldLimit, "as written"),
 	}},
 	{Kind: KindUnitRestart, About: "systemd is about to start such a unit again by itself", IDs: ofLine, Fields: []FieldInfo{

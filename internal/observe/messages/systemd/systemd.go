@@ -35,8 +35,8 @@ var Table = table.Table{
 		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
 		{[]string{"has been killed by the OOM killer", ": systemd-oomd killed "}, unitOutOfMemory},
 		{[]string{" due to memory"}, oomdKill},
-		{[]string{" timed out. ", "atchdog timeout"}, unitTimeout},
-		{[]string{"topping timed out. Killing"}, scopeLate},
+		{[]string{" timed out. ", "atchdog timeout", "till around after"}, unitTimeout},
+		{[]string{"topping timed out. Killing", "till around after"}, scopeLate},
 		{[]string{"Scheduled restart job", "scheduling restart."}, unitRestart},
 		{[]string{"request repeated too quickly"}, unitGivenUp},
 		{[]string{"System is rebooting", "System is powering down", "Power key pressed", "The system will "}, shutdown},
@@ -77,11 +77,16 @@ func scopeFailed(r *event.Record) (event.Event, bool) {
 // scopeLate is the scope of a container whose processes did not end when systemd was told to stop it:
 //
 //	219    crio-<id>.scope stopping timed out. Killing.
+//	       crio-<id>.scope still around after SIGKILL. Ignoring.
 //	≥ 220  cri-containerd-<id>.scope: Stopping timed out. Killing.
+//	       cri-containerd-<id>.scope: Still around after SIGKILL. Ignoring.
 func scopeLate(r *event.Record) (event.Event, bool) {
-	unit, _, ok := strings.Cut(r.Message(), ".scope")
+	unit, said, ok := strings.Cut(r.Message(), ".scope")
 	id := scan.FindID(unit)
 	e := event.New(event.KindKillLate, "systemd could not stop the scope of container "+id[:min(len(id), 12)]+" in time")
+	if strings.Contains(said, "around after") {
+		e.Text = "processes in the scope of container " + id[:min(len(id), 12)] + " live on after SIGKILL"
+	}
 	e.IDs.Container = id
 	return e, ok && id != "" && !strings.Contains(unit, " ")
 }
@@ -268,7 +273,9 @@ func startJobFailed(r *event.Record) (event.Event, bool) {
 //	≥ 220  containerd.service: start operation timed out. Terminating.      (≥ 240 also: Start)
 //	       containerd.service: State 'stop-sigterm' timed out. Killing.
 //	       systemd-journald.service: Watchdog timeout (limit 3min)!
+//	       kubelet.service: Processes still around after SIGKILL. Ignoring.      (or "after final SIGKILL. Entering failed mode.")
 //	219    docker.service stop-final-sigterm timed out. Killing.
+//	       docker.service still around after SIGKILL. Ignoring.
 //	       systemd-logind.service watchdog timeout (limit 1min)!
 func unitTimeout(r *event.Record) (event.Event, bool) {
 	e, rest, ok := splitUnitLine(r)
@@ -277,6 +284,8 @@ func unitTimeout(r *event.Record) (event.Event, bool) {
 	switch {
 	case strings.HasPrefix(low, "watchdog timeout"):
 		what = "watchdog"
+	case strings.HasPrefix(low, "still around after"), strings.HasPrefix(low, "processes still around after"):
+		what = "kill"
 	case strings.HasPrefix(low, "state 'stop-"), strings.HasPrefix(low, "state 'final-"), strings.HasPrefix(low, "stop"):
 		what = "stop"
 	case strings.HasPrefix(low, "start"):
@@ -294,7 +303,7 @@ func unitTimeout(r *event.Record) (event.Event, bool) {
 
 // timeoutWords say what took too long.
 var timeoutWords = map[string]string{
-	"watchdog": "it gives no sign of life", "stop": "it does not stop in time", "start": "it does not start in time",
+	"watchdog": "it gives no sign of life", "kill": "processes of it live on after SIGKILL", "stop": "it does not stop in time", "start": "it does not start in time",
 }
 
 // unitRestart is systemd that starts such a unit again:
