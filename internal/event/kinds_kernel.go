@@ -9,6 +9,7 @@ const (
 	KindForkRejected    Kind = "kernel.fork-rejected"
 	KindNetdevBusy      Kind = "kernel.netdev-busy"
 	KindSendStalled     Kind = "kernel.send-stalled"
+	KindLinkDown        Kind = "kernel.link-down"
 	KindServerSilent    Kind = "kernel.file-server-silent"
 	KindBlockError      Kind = "kernel.block-error"
 	KindSoftLockup      Kind = "kernel.soft-lockup"
@@ -67,6 +68,10 @@ var kernelKinds = []KindInfo{
 		text(FieldDevice, "as eth0"),
 		text(FieldQueue, "its number, as written"),
 	}},
+	{Kind: KindLinkDown, About: "a network card has lost its link, up to the line that says it has it again", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDevice, "as eno1"),
+		oneOf(FieldWhat, "the card alone, one that a bond uses, or a bond of which no card has a link", "port", "port-of-bond", "bond"),
+	}},
 	{Kind: KindServerSilent, About: "a file server does not answer, up to the line that says it answers again", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldProtocol, "how it is reached", "nfs", "cifs", "ceph", "gluster"),
 		text(FieldServer, "its name or address"),
@@ -74,7 +79,7 @@ var kernelKinds = []KindInfo{
 	}},
 	{Kind: KindBlockError, About: "a disk, or the file system on it, reports an error", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as nvme3n1"),
-		oneOf(FieldWhat, "an I/O error, a request without an answer, a driver that aborts a request or resets the disk, a journal that was aborted, a file system that is damaged, a thin pool without space, or what the disk says of itself", "error", "timeout", "reset", "journal", "file-system", "full", "health"),
+		oneOf(FieldWhat, "an I/O error, a request without an answer, a driver that aborts a request or resets the disk, a journal that was aborted, a file system that is damaged, a thin pool or file system without space, or what the disk says of itself", "error", "timeout", "reset", "journal", "file-system", "full", "health"),
 		count(FieldCount, "the requests without an answer, where the driver counts them"),
 		measure(FieldSeconds, "seconds", "for which a request has been without an answer, where the line says it"),
 	}},

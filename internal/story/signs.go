@@ -373,6 +373,8 @@ func isRoutine(e *event.Event) bool {
 		return shortage(e) == ""
 	case event.KindHardwareError:
 		return e.FieldText(event.FieldCorrected) == "true"
+	case event.KindLinkDown: // a socket without a cable has no link either
+		return e.FieldText(event.FieldWhat) == "port"
 	}
 	return slices.Contains(routineKinds, e.Kind)
 }

@@ -24,7 +24,7 @@ import (
 var tables = []table.Table{
 	kubelet.Table, runtimes.Containerd, runtimes.Dockerd, runtimes.CRIO, systemd.Table, tools.Operator, systemd.Bus, runtimes.Runc,
 	linux.Table, kubelet.APIServer, tools.Listings, tools.Commands, tools.Clients, systemd.Units, tools.Versions, runtimes.NRI, runtimes.Reserved, refused.Table, refused.Limits, tools.Health,
-	systemd.Udev, tools.Clock, talos.Table, noiseTable,
+	systemd.Udev, tools.Clock, talos.Table, noiseTable, kernelNoise,
 }
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.

@@ -145,6 +145,21 @@ func ThinPool(r *event.Record) (event.Event, bool) {
 	return e, ok && pool != ""
 }
 
+// LostWrite is what ext4 says of data that a program believes to be written, and for which the file
+// system, or the thin pool below it, has no space; other errors of the same line are the disk's.
+//
+//	EXT4-fs (dm-3): Delayed block allocation failed for inode 131081 at logical offset 0 with max blocks 2 with error 28
+func LostWrite(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	device, ok := scan.Between(text, "EXT4-fs (", "): Delayed block allocation failed ")
+	e := event.New(event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device), event.FieldWhat.Text("error"))
+	if strings.HasSuffix(strings.TrimSpace(text), " with error 28") { // ENOSPC
+		e.Text = "the file system on " + device + " has no space left: what was written to it is lost"
+		e.Fields[1] = event.FieldWhat.Text("full")
+	}
+	return e, ok && device != ""
+}
+
 // NVMeTimeout is a command of NVMe that got no answer:
 //
 //	nvme nvme1: I/O 12 QID 3 timeout, aborting      (up to 4.3 "nvme 0000:00:1f.0: I/O 12 …")
