@@ -21,6 +21,7 @@ const (
 	KindUnitRestart       Kind = "systemd.unit-restart"
 	KindUnitGivenUp       Kind = "systemd.unit-given-up"
 	KindUnitStartFailed   Kind = "systemd.start-failed"
+	KindMountFailed       Kind = "systemd.mount-failed"
 	KindBusLimit          Kind = "dbus.limit"
 	KindActivationTimeout Kind = "dbus.activation-timeout"
 	KindQueueFull         Kind = "dbus.queue-full"
@@ -127,6 +128,10 @@ var systemdKinds = []KindInfo{
 		unitName, unitDaemon, unitRuntime,
 	}},
 	{Kind: KindUnitStartFailed, About: "systemd could not start a runtime, or began not to start a runtime or the kubelet, because what it needs did not start", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
+	{Kind: KindMountFailed, About: "systemd could not mount a file system that a node needs, or its disk did not appear", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldTarget, "where it was to be mounted, as /var/lib/docker"),
+		text(FieldDevice, "that did not appear, as /dev/xvdb"),
+	}},
 	{Kind: KindBusLimit, About: "the bus refused a user whose limit is reached", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldUID, "of the user"),
 		text(FieldLimit, "connections, or what dbus-broker counts, as bytes"),

@@ -38,6 +38,7 @@ var Table = table.Table{
 		{[]string{"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected"}, sendStalled},
 		{linkTexts, linkState},
 		{[]string{" not responding, ", "nfs: server "}, fileServer},
+		{[]string{" failed on NFSv4 server "}, nfsState},
 		{[]string{" has not responded in "}, cifsServer},
 		{[]string{" has not responded in the last "}, glusterServer},
 		{[]string{"ceph: mds", "]: mds"}, cephServer},
@@ -200,6 +201,18 @@ func fileServer(r *event.Record) (event.Event, bool) {
 		e.Text = "the NFS server " + server + " answers again"
 	}
 	return e, ok && server != "" && e.Span.Edge != event.Whole
+}
+
+// nfsState is fs/nfs/nfs4state.c's word on a server with which the client cannot agree any more on what it
+// may do there, a lease or its own name; what touches the mount waits until it can, or fails:
+//
+//	NFS: state manager: lease expired failed on NFSv4 server 10.1.2.3 with error 5
+func nfsState(r *event.Record) (event.Event, bool) {
+	server, rest, ok := strings.Cut(scan.After(r.Message(), " failed on NFSv4 server "), " with error ")
+	return event.New(
+		event.KindServerSilent, "the NFS server "+server+" does not renew what this node may do there", event.FieldProtocol.Text("nfs"),
+		event.FieldServer.Text(server), event.FieldGaveUp.Bool(false),
+	), ok && server != "" && scan.Digits(rest) != ""
 }
 
 // cifsServer is fs/smb/client/connect.c's word on a server that has not answered for two minutes or

@@ -3,6 +3,7 @@ package systemd
 
 import (
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -46,6 +47,8 @@ var Table = table.Table{
 		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
 		{runtimeJobs("Failed to start "), runtimeJob("Failed to start ", event.KindUnitStartFailed, "systemd could not start ")},
 		{[]string{"/start failed with result '"}, startJobFailed},
+		{[]string{"Dependency failed for ", "Failed to mount ", ".mount: Mounting timed out", ".mount mounting timed out"}, mountFailed},
+		{[]string{"Timed out waiting for device "}, deviceLate},
 		{runtimeJobs("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
 		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
 		{[]string{"D-Bus System Message Bus"}, serviceJob("Started ", "dbus", event.KindUnitStart, "systemd has started ")},
@@ -266,6 +269,41 @@ func startJobFailed(r *event.Record) (event.Event, bool) {
 		e.Text = "systemd does not start " + unit + ": what it needs was too late"
 	}
 	return e, true
+}
+
+// mountFailed is a file system that systemd could not mount where a node needs one:
+//
+//	Dependency failed for /var/lib/docker.      (its device did not appear, or did not pass fsck; ≥ 249: "… for var-lib-docker.mount - /var/lib/docker.")
+//	Failed to mount /var/lib/containerd.
+//	var-lib-docker.mount: Mounting timed out. Terminating.      (219: "var-lib-docker.mount mounting timed out. Stopping.")
+func mountFailed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	target := scan.After(text, "Dependency failed for ", "Failed to mount ")
+	if _, described, ok := strings.Cut(target, " - "); ok {
+		target = described
+	}
+	if unit, rest, ok := strings.Cut(text, ".mount"); ok && target == "" && strings.Contains(strings.ToLower(rest), "mounting timed out") {
+		target = "/" + strings.ReplaceAll(unit, "-", "/") // a dash of the path is escaped as \x2d
+	}
+	target = strings.TrimRight(strings.ReplaceAll(target, `\x2d`, "-"), ".")
+	return event.New(event.KindMountFailed, "systemd could not mount "+target, event.FieldTarget.Text(target)),
+		neededMount.MatchString(target) && (r.Unit == "" || table.FromManager(r))
+}
+
+// neededMount are the directories without which a node does not work; mounts of pods are none of them.
+var neededMount = regexp.MustCompile(`^(/|/var|/run|/var/(lib|log)|(/var/lib|/mnt|/data|/data/lib)?/(docker|containerd|containers|kubelet|rancher|etcd|crio|k0s))$`)
+
+// deviceLate is a disk that did not appear in the time that systemd waits for it, 90 s by default:
+//
+//	Timed out waiting for device /dev/xvdb.      (≥ 249: "Timed out waiting for device dev-xvdb.device - /dev/xvdb.")
+func deviceLate(r *event.Record) (event.Event, bool) {
+	device := scan.After(r.Message(), "Timed out waiting for device ")
+	if _, name, ok := strings.Cut(device, " - "); ok {
+		device = name
+	}
+	device = strings.TrimRight(strings.TrimSpace(device), ".")
+	return event.New(event.KindMountFailed, "the disk "+device+" did not appear in time", event.FieldDevice.Text(device)),
+		device != "" && !strings.Contains(device, " ") && (r.Unit == "" || table.FromManager(r))
 }
 
 // unitTimeout is such a unit that took too long:
