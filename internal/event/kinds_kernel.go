@@ -9,6 +9,7 @@ const (
 	KindForkRejected    Kind = "kernel.fork-rejected"
 	KindNetdevBusy      Kind = "kernel.netdev-busy"
 	KindSendStalled     Kind = "kernel.send-stalled"
+	KindLinkDown        Kind = "kernel.link-down"
 	KindServerSilent    Kind = "kernel.file-server-silent"
 	KindBlockError      Kind = "kernel.block-error"
 	KindSoftLockup      Kind = "kernel.soft-lockup"
@@ -21,6 +22,9 @@ const (
 	KindOops            Kind = "kernel.oops"
 	KindPanic           Kind = "kernel.panic"
 	KindHardLockup      Kind = "kernel.hard-lockup"
+	KindWorkqueueLockup Kind = "kernel.workqueue-lockup"
+	KindTableFull       Kind = "kernel.table-full"
+	KindHardwareError   Kind = "kernel.hardware-error"
 	KindLockHolder      Kind = "kernel.lock-holder"
 	KindShutdown        Kind = "node.shutdown"
 	KindBoot            Kind = "kernel.boot"
@@ -39,9 +43,9 @@ var kernelKinds = []KindInfo{
 		text(FieldCgroup, "in which the process was, from 5.0 on"),
 		truth(FieldOfPod, "whether the process was one of a container, by its cgroup or its score; absent otherwise"),
 	}},
-	{Kind: KindOutOfMemory, About: "the kernel found no memory and looked for a process to kill; the line of the one that it killed is not there", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindOutOfMemory, About: "the kernel found no memory and looked for a process to kill, or systemd-oomd killed a cgroup; the line of a process that was killed is not there", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldComm, "name of the process that needed memory"),
-		text(FieldUnit, "of a daemon of which systemd says that a process was killed"),
+		text(FieldUnit, "of which systemd says that processes were killed"),
 	}},
 	{Kind: KindHungTask, About: "the kernel's watchdog found a task that stays in D state", IDs: ofLine, Fields: []FieldInfo{
 		comm,
@@ -64,14 +68,18 @@ var kernelKinds = []KindInfo{
 		text(FieldDevice, "as eth0"),
 		text(FieldQueue, "its number, as written"),
 	}},
+	{Kind: KindLinkDown, About: "a network card has lost its link, up to the line that says it has it again", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDevice, "as eno1"),
+		oneOf(FieldWhat, "the card alone, one that a bond uses, or a bond of which no card has a link", "port", "port-of-bond", "bond"),
+	}},
 	{Kind: KindServerSilent, About: "a file server does not answer, up to the line that says it answers again", IDs: ofLine, Fields: []FieldInfo{
-		oneOf(FieldProtocol, "how it is reached", "nfs", "cifs", "ceph"),
+		oneOf(FieldProtocol, "how it is reached", "nfs", "cifs", "ceph", "gluster"),
 		text(FieldServer, "its name or address"),
 		truth(FieldGaveUp, "whether the request failed: a soft mount"),
 	}},
 	{Kind: KindBlockError, About: "a disk, or the file system on it, reports an error", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as nvme3n1"),
-		oneOf(FieldWhat, "an I/O error, a request without an answer, a driver that aborts a request or resets the disk, a journal that was aborted, a file system that is damaged, or what the disk says of itself", "error", "timeout", "reset", "journal", "file-system", "health"),
+		oneOf(FieldWhat, "an I/O error, a request without an answer, a driver that aborts a request or resets the disk, a journal that was aborted, a file system that is damaged, a thin pool or file system without space, or what the disk says of itself", "error", "timeout", "reset", "journal", "file-system", "full", "health"),
 		count(FieldCount, "the requests without an answer, where the driver counts them"),
 		measure(FieldSeconds, "seconds", "for which a request has been without an answer, where the line says it"),
 	}},
@@ -110,6 +118,17 @@ var kernelKinds = []KindInfo{
 	{Kind: KindHardLockup, About: "a CPU has not even answered interrupts", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldCPU, "its number"),
 	}},
+	{Kind: KindWorkqueueLockup, About: "the kernel's own workers have begun nothing for half a minute: nothing runs on their CPU, or what they do does not end", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldCPU, "its number, or several as 0-3"),
+		measure(FieldSeconds, "seconds", "for which they have begun nothing"),
+	}},
+	{Kind: KindTableFull, About: "a table or a limit of the whole kernel is full", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldWhat, "what it is of", "connections", "neighbours", "tcp-memory", "open-files", "audit"),
+	}},
+	{Kind: KindHardwareError, About: "the machine reports a fault of its own hardware", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldWhat, "what has the fault, as far as the line says it", "memory", "cpu", "gpu", "machine"),
+		truth(FieldCorrected, "whether it was corrected"),
+	}},
 	{Kind: KindLockHolder, About: "the kernel says who most likely holds the lock that a hung task waits for", IDs: ofLine, Fields: []FieldInfo{
 		comm,
 		oneOf(FieldWhat, "the lock that it waits for", "mutex", "semaphore", "rw-semaphore"),
@@ -120,7 +139,7 @@ var kernelKinds = []KindInfo{
 		oneOf(FieldWhat, "which of them, where it is said", "reboot", "poweroff", "halt", "shutdown"),
 	}},
 	{Kind: KindBoot, About: "the machine started", IDs: ofLine},
-	{Kind: KindReadOnly, About: "a file system was made read-only because of an error, or is mounted so where a node has to write", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindReadOnly, About: "a file system was made read-only or was shut down because of an error, or is mounted so where a node has to write", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as sda1"),
 		text(FieldTarget, "where it is mounted, as /var/lib/containerd"),
 	}},

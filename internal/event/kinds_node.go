@@ -9,6 +9,8 @@ const (
 	KindProcess       Kind = "process"
 	KindMount         Kind = "mount"
 	KindFileSystem    Kind = "filesystem"
+	KindMountDead     Kind = "mount.dead"
+	KindVolumePending Kind = "volume.call-pending"
 
 	KindContainerState Kind = "container.state"
 	KindDeviceLoad     Kind = "device.load"
@@ -83,6 +85,13 @@ var nodeKinds = []KindInfo{
 		text(FieldSource, "what is mounted, instead of the input"),
 		truth(FieldVolatile, "whether the overlay is never synced"),
 		truth(FieldNetwork, "whether it needs a server or a process that answers"),
+	}},
+	{Kind: KindMountDead, About: "whoever served a mount does so no more: every access fails, and none waits", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldPath, "that was asked for"),
+		oneOf(FieldWhat, "the process behind it has ended, or the file server does not know it any more", "disconnected", "stale"),
+	}},
+	{Kind: KindVolumePending, About: "a CSI driver refuses a call, because an earlier one about the same volume has not ended", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldVolume, "as the driver names it"),
 	}},
 	{Kind: KindFileSystem, About: "a row of df", Fields: []FieldInfo{
 		text(FieldTarget, "the mount point"),

@@ -21,6 +21,7 @@ const (
 	KindUnitRestart       Kind = "systemd.unit-restart"
 	KindUnitGivenUp       Kind = "systemd.unit-given-up"
 	KindUnitStartFailed   Kind = "systemd.start-failed"
+	KindMountFailed       Kind = "systemd.mount-failed"
 	KindBusLimit          Kind = "dbus.limit"
 	KindActivationTimeout Kind = "dbus.activation-timeout"
 	KindQueueFull         Kind = "dbus.queue-full"
@@ -116,7 +117,7 @@ var systemdKinds = []KindInfo{
 	}},
 	{Kind: KindUnitTimeout, About: "such a unit took longer than systemd allows", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime,
-		oneOf(FieldWhat, "what took too long: to start, to stop, or to send the sign of life that WatchdogSec= asks for", "start", "stop", "watchdog"),
+		oneOf(FieldWhat, "what took too long: to start, to stop, to end after SIGKILL, or to send the sign of life that WatchdogSec= asks for", "start", "stop", "kill", "watchdog"),
 		text(FieldLimit, "as written"),
 	}},
 	{Kind: KindUnitRestart, About: "systemd is about to start such a unit again by itself", IDs: ofLine, Fields: []FieldInfo{
@@ -126,7 +127,11 @@ var systemdKinds = []KindInfo{
 	{Kind: KindUnitGivenUp, About: "systemd starts such a unit no more because it was started too often", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime,
 	}},
-	{Kind: KindUnitStartFailed, About: "systemd could not start a runtime", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
+	{Kind: KindUnitStartFailed, About: "systemd could not start a runtime, or began not to start a runtime or the kubelet, because what it needs did not start", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
+	{Kind: KindMountFailed, About: "systemd could not mount a file system that a node needs, or its disk did not appear", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldTarget, "where it was to be mounted, as /var/lib/docker"),
+		text(FieldDevice, "that did not appear, as /dev/xvdb"),
+	}},
 	{Kind: KindBusLimit, About: "the bus refused a user whose limit is reached", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldUID, "of the user"),
 		text(FieldLimit, "connections, or what dbus-broker counts, as bytes"),

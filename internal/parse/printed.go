@@ -23,6 +23,10 @@ func printedFiles(command string) []string {
 		command = WithoutWrapper(rest)
 	}
 	command, _, _ = strings.Cut(namePIDs(command), "|")
+	command = strings.TrimRight(command, " ")
+	for _, end := range [...]string{"echo", ";", "&&"} { // wchan ends without a line feed
+		command = strings.TrimRight(strings.TrimSuffix(command, end), " ")
+	}
 	words := strings.Fields(command)
 	if len(words) > 0 && words[0] == "date" {
 		return []string{"date"}

@@ -57,6 +57,7 @@ func TestStates(t *testing.T) {
 		"routine of a trace":         {drop(dense(line(exitOf(idA, 1))), "kubelet.log", "containerd.log"), Healthy, "a stall of relist would not show in it"},
 		"routine in few lines":       {line(exitOf(idA, 1)), Unrecognised, "too few lines to say that the node was well"},
 		"a daemon in the kernel":     {line(held), Signs, "thread.sample"},
+		"a node without memory":      {line(ev("fact", field("name", "memory.available-percent"), field("value", "0"))), Signs, "hardly any memory is available (0 %)"},
 		"a node that is ready":       {line(exitOf(idA, 1), ready), Healthy, "only routine"},
 		"routine in a whole journal": {dense(line(exitOf(idA, 1))), Healthy, "only routine of containerd, kubelet"},
 		"nothing that is known":      {&timeline.Timeline{}, Unrecognised, "no line of a kubelet"},
@@ -185,6 +186,9 @@ func TestRoutine(t *testing.T) {
 		ev("kubernetes.event", field("type", "Warning")), ev("kubelet.pleg-unhealthy"),
 		{Kind: event.KindCollectItem, Component: "kubelet"},
 		ev("kubelet.sync-loop-late"), // by /healthz
+		ev("fact", field("name", "memory.available-percent"), field("value", "1")),
+		ev("fact", field("name", "node.load"), field("value", "378.90 324.11 282.45")),
+		ev("kernel.hardware-error", with("corrected", event.Bool(false))),
 		ev("kubelet.sync-loop-late", when(0), func(e *event.Event) { e.End = at(15) }),
 	} {
 		require.False(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)
@@ -194,6 +198,9 @@ func TestRoutine(t *testing.T) {
 		ev("filesystem", with("used_percent", event.Int(40))), ev("node.condition", field("condition", "MemoryPressure"), field("status", "False")),
 		ev("kubernetes.event", field("type", "Normal"), field("reason", "NodeReady")),
 		ev("kubelet.pleg-unhealthy", with("never", event.Bool(true))), ev("noise"), ev("collect.item"),
+		ev("fact", field("name", "memory.available-percent"), field("value", "31")), ev("fact", field("name", "kernel.version"), field("value", "6.8.0")),
+		ev("fact", field("name", "node.load"), field("value", "378.90 94.11 22.45")), // a burst
+		ev("kernel.hardware-error", with("corrected", event.Bool(true))),
 		ev("kubelet.sync-loop-late", when(0), func(e *event.Event) { e.End = at(2.4) }),
 	} {
 		require.True(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)

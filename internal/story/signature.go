@@ -45,7 +45,7 @@ func Signature(tl *timeline.Timeline, r *Result) []string {
 	stalled := len(tl.Stalls) > 0
 	begun, ofKind := findBegun(tl), map[event.Kind]int{}
 	for _, e := range tl.Events {
-		if isRoutine(e) && e.Kind != event.KindKernelFrame || stalled && isOfStall(e) || begun.isOver(e) || ofKind[e.Kind] == maxWordsOfKind {
+		if isRoutine(e) && e.Kind != event.KindKernelFrame || e.Kind == event.KindFact || stalled && isOfStall(e) || begun.isOver(e) || ofKind[e.Kind] == maxWordsOfKind {
 			continue
 		}
 		var parts []string

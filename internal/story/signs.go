@@ -200,6 +200,8 @@ func describeSign(e *event.Event) string {
 	switch {
 	case e.Kind == event.KindNodeCondition:
 		return describeCondition(e)
+	case e.Kind == event.KindFact:
+		return shortage(e)
 	case e.Kind == event.KindCRICall && hasFailed(e), e.Kind == event.KindCRIError && strings.HasSuffix(text, " failed") && e.FieldText(event.FieldError) != "":
 		return describeFailure(e)
 	case d < time.Second || strings.Contains(strings.ReplaceAll(text, " ", ""), event.DurationText(d)):
@@ -383,6 +385,12 @@ func isRoutine(e *event.Event) bool {
 		return !isFull(e, event.FieldUsedPercent) && !isFull(e, event.FieldInodesPercent)
 	case event.KindPLEGUnhealthy:
 		return e.FieldText(event.FieldNever) == "true"
+	case event.KindFact:
+		return shortage(e) == ""
+	case event.KindHardwareError:
+		return e.FieldText(event.FieldCorrected) == "true"
+	case event.KindLinkDown: // a socket without a cable has no link either
+		return e.FieldText(event.FieldWhat) == "port"
 	}
 	return slices.Contains(routineKinds, e.Kind)
 }

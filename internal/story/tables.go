@@ -101,10 +101,11 @@ var strongKinds = []event.Kind{
 	event.KindForkFailed, event.KindCgroupFailed, event.KindCrash, event.KindOOMKill, event.KindOutOfMemory, event.KindLockCycle, event.KindThreadSample,
 	event.KindBusLimit, event.KindQueueFull, event.KindBusUnsupported, event.KindPendingReplies,
 	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed,
-	event.KindExitFailed, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitStartFailed, event.KindUnitExit,
+	event.KindExitFailed, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitTimeout, event.KindMountFailed, event.KindUnitStartFailed, event.KindUnitExit,
 	event.KindDatabaseWait, event.KindUnitStarting, event.KindHealthFailed,
 	event.KindFileSystem, event.KindNodeCondition, event.KindNodeNotReady, event.KindNetdevBusy, event.KindSendStalled,
-	event.KindAllocDeadlock, event.KindPageAllocFailed, event.KindRCUStall, event.KindClockStep, event.KindKubeEvent,
+	event.KindAllocDeadlock, event.KindPageAllocFailed, event.KindRCUStall, event.KindWorkqueueLockup, event.KindTableFull,
+	event.KindHardwareError, event.KindReadOnly, event.KindLinkDown, event.KindMountDead, event.KindVolumePending, event.KindClockStep, event.KindKubeEvent,
 	event.KindScopeFailed, event.KindDenied,
 }
 
@@ -115,7 +116,7 @@ var routineKinds = []event.Kind{
 	event.KindRelist, event.KindSyncLoop, event.KindRuntimeOperation, event.KindTaskExit, event.KindCreated,
 	event.KindRemoved, event.KindCleanedUp, event.KindShimStart, event.KindShimGone, event.KindDumpWritten,
 	event.KindScopeStart, event.KindUnit, event.KindUnitStart, event.KindUnitStop, event.KindDaemonStart,
-	event.KindDaemonRestart, event.KindReexec, event.KindOperator, event.KindFact, event.KindCount, event.KindMount,
+	event.KindDaemonRestart, event.KindReexec, event.KindOperator, event.KindCount, event.KindMount,
 	event.KindLogLine, event.KindNoise, event.KindLoss, event.KindCollectItem, event.KindStatusGet,
 	event.KindTaskUpdate, event.KindUpdateSync,
 	event.KindImagesCleaned, event.KindConvoy, event.KindKernelFrame, event.KindSuspend, event.KindStall,

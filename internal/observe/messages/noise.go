@@ -10,12 +10,19 @@ import (
 )
 
 // noiseTable is what frightens readers and means nothing for relist. It is read for every known
-// writer; of each sort one event is kept per file, which counts the others.
-var noiseTable = table.Table{Rows: noiseRows()}
+// writer; of each sort one event is kept per file, which counts the others. What the kernel alone says
+// it also says in lines that do not name it.
+var (
+	noiseTable  = table.Table{Rows: noiseRows("")}
+	kernelNoise = table.Table{Component: "kernel", Rows: noiseRows("kernel")}
+)
 
-func noiseRows() []table.Row {
+func noiseRows(component string) []table.Row {
 	var rows []table.Row
 	for _, n := range noise.Sorts {
+		if n.Component != component {
+			continue
+		}
 		rows = append(rows, table.Row{n.Literals, func(r *event.Record) (event.Event, bool) {
 			for _, part := range n.Also {
 				if !strings.Contains(r.Raw, part) {

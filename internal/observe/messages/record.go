@@ -24,7 +24,7 @@ import (
 var tables = []table.Table{
 	kubelet.Table, runtimes.Containerd, runtimes.Dockerd, runtimes.CRIO, systemd.Table, tools.Operator, systemd.Bus, runtimes.Runc,
 	linux.Table, kubelet.APIServer, tools.Listings, tools.Commands, tools.Clients, systemd.Units, tools.Versions, runtimes.NRI, runtimes.Reserved, refused.Table, refused.Limits, tools.Health,
-	systemd.Udev, tools.Clock, talos.Table, noiseTable,
+	systemd.Udev, tools.Clock, talos.Table, noiseTable, kernelNoise,
 }
 
 // Literals are the strings of which one stands in every line that [Record] can make something of.
@@ -150,6 +150,7 @@ var traceLiterals = []string{
 	"Call trace:",
 	// what comes before the stack of a CPU
 	"BUG: unable to handle", "kernel NULL pointer dereference", "general protection fault", "kernel BUG at ",
+	"divide error: ", "invalid opcode: ", "stack segment: ", "double fault: ",
 	"Unable to handle kernel", "Internal error: Oops", "Oops: ", "soft lockup", "hard LOCKUP", "detected stall", "NMI backtrace for cpu ",
 	// what comes before one that somebody pasted
 	"cat /proc/", " TASK: ", "sched:sched_switch:",

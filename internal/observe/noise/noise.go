@@ -13,6 +13,7 @@ import (
 // none of But.
 type Sort struct {
 	Name                string
+	Component           string // that prints it, with or without its name before it; empty for any that is known
 	Literals, Also, But []string
 	Why                 string        // it is harmless
 	Until               time.Duration // a row of such lines that lasts longer is no noise; 0 for any length
@@ -51,6 +52,25 @@ var Sorts = []Sort{
 	{
 		Name: "already deleted", Literals: []string{"failed to delete task"}, Also: []string{"not found"},
 		But: []string{"deadline"}, Why: "it was gone already",
+	},
+	{
+		Name: "slow interrupt", Component: "kernel", Literals: []string{"hrtimer: interrupt took ", "perf: interrupt took too long"},
+		Why: "an interrupt took microseconds or some milliseconds too long; the kernel sets its own pace by it",
+	},
+	{
+		Name: "unstable clock source", Component: "kernel", Literals: []string{"clocksource: timekeeping watchdog", "Marking TSC unstable"},
+		Why: "the kernel goes over to a slower clock; a pause of the virtual machine makes it do so, too",
+	},
+	{
+		Name: "pod network devices", Component: "kernel",
+		Literals: []string{
+			"entered disabled state", "entered forwarding state", "entered blocking state", "entered promiscuous mode", "left promiscuous mode",
+			"ADDRCONF(NETDEV_", ": renamed from ",
+		},
+		Why: "devices of pods come and go",
+	},
+	{
+		Name: "nested cgroup", Component: "kernel", Literals: []string{"created nested cgroup for controller"}, Why: "a notice of kernels up to 4.x about cgroup version 1",
 	},
 }
 

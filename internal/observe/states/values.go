@@ -63,6 +63,8 @@ func (v *values) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 		return addNumber(dst, limits[base], e.Value, e)
 	case base == "loadavg":
 		return appendLoad(dst, e)
+	case base == "file-nr":
+		return appendOpenFiles(dst, e)
 	case base == "date":
 		v.taken.takeDate(e.Raw)
 		return dst
@@ -114,6 +116,29 @@ func appendLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
 		dst = append(dst, facts.Reading(facts.Node, facts.OfThreads, float64(n), event.Time{}, quoteOf(e)))
 	}
 	return addNumber(dst, "node.threads", threads, e)
+}
+
+// nearlyAll is the share of a limit from which on the next that asks may be refused.
+const nearlyAll = 0.98
+
+// appendOpenFiles: 1048576 0 1048576 of /proc/sys/fs/file-nr: files that are open, those that are free
+// since then (0 from 2.6 on), and the limit of the whole kernel.
+func appendOpenFiles(dst []event.Event, e *snapshots.Datum) []event.Event {
+	f := strings.Fields(e.Value)
+	if len(f) != 3 {
+		return dst
+	}
+	open, err := strconv.ParseUint(f[0], 10, 64)
+	limit, err2 := strconv.ParseUint(f[2], 10, 64)
+	if err != nil || err2 != nil || limit == 0 || float64(open) < nearlyAll*float64(limit) {
+		return dst
+	}
+	return append(dst, event.Event{
+		Kind: event.KindTableFull, Component: "node", Source: facts.Node,
+		Text:     "the node has " + f[0] + " files open, of " + f[2] + " at most",
+		Fields:   []event.Field{event.FieldWhat.Text("open-files")},
+		Evidence: []event.Quote{quoteOf(e)},
+	})
 }
 
 // minOrders is less than MAX_ORDER of any kernel (11), and more than /proc/pagetypeinfo has types

@@ -30,13 +30,18 @@ var driverTexts = []driverText{
 	{"commands to complete", "waiting for ", timeout, ""},
 	{"timing out command, waited", "", timeout, ""},
 	{"hostbyte=DID_TIME_OUT", "", timeout, ""},
+	{"hostbyte=DID_NO_CONNECT", "", timeout, ""},
+	{"hostbyte=DID_TRANSPORT_", "", timeout, ""},
 	{"ontroller lockup detected", "", timeout, ""},
 	{"Device offlined - not ready after error recovery", "", timeout, ""},
 	{"exception Emask", " frozen", timeout, ""},
 	{"qc timeout (cmd", "", timeout, ""},
 	{"COMRESET failed", "", timeout, ""},
 	{": ping timeout of ", " secs expired", timeout, ""},
+	{"detected conn error (", "connection", timeout, ""},
 	{"session recovery timed out", "", timeout, ""},
+	{"Possible stuck request ", "nbd", timeout, ""},
+	{": Connection timed out", "block nbd", timeout, ""},
 	{"task abort", "attempting ", reset, aborts},
 	{"task abort: ", "", reset, aborts},
 	{"task abort on host ", "", reset, aborts},
@@ -93,11 +98,15 @@ func DriverTexts() []string {
 //	lpfc 0000:05:00.0: 0:(0):0713 SCSI layer issued Device Reset (0, 1) return x2002
 //	sd 0:0:0:0: [sda] tag#11 timing out command, waited 180s      (drivers/scsi/scsi_lib.c, as are the next two)
 //	sd 0:0:0:0: [sda] tag#0 FAILED Result: hostbyte=DID_TIME_OUT driverbyte=DRIVER_OK cmd_age=180s
+//	sd 3:0:0:1: [sdd] tag#12 FAILED Result: hostbyte=DID_NO_CONNECT driverbyte=DRIVER_OK cmd_age=0s      (also DID_TRANSPORT_DISRUPTED, …_FAILFAST)
 //	sd 0:0:0:0: Device offlined - not ready after error recovery
 //	ata1.00: exception Emask 0x0 SAct 0x7 SErr 0x0 action 0x6 frozen      (frozen: a command ran into its time limit)
 //	ata1.00: qc timeout (cmd 0xec)
 //	 connection1:0: ping timeout of 5 secs expired, recv timeout 5, last rx 4402, last ping 4407, now 4412      (iSCSI)
+//	 connection1:0: detected conn error (1020)      (1020: the target closed it; 1022: the ping above)
 //	 session1: session recovery timed out after 120 secs
+//	block nbd0: Possible stuck request 00000000c2d0fdd5: control (read@0,4096B). Runtime 30 seconds
+//	block nbd0: Connection timed out
 func Driver(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(strings.TrimPrefix(r.Message(), "kernel:"))
 	device := deviceIn(text)
@@ -132,7 +141,7 @@ func secondsWaited(text string) string {
 	if s, ok := scan.Between(text, "[", "]waiting for "); ok {
 		return scan.Digits(strings.TrimLeft(s, " "))
 	}
-	return scan.Digits(scan.After(text, "command, waited ", "cmd_age=", "timed out after ", "ping timeout of "))
+	return scan.Digits(scan.After(text, "command, waited ", "cmd_age=", "timed out after ", "ping timeout of ", ". Runtime "))
 }
 
 // deviceIn is the disk that a line of a SCSI driver names: sda; without a name its address, as "sd
@@ -155,6 +164,7 @@ func deviceIn(text string) string {
 	if !ok {
 		return ""
 	}
+	head = strings.TrimPrefix(head, "block ")
 	if driver, _, bracket := strings.Cut(head, " ["); bracket {
 		return driver
 	}

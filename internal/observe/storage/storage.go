@@ -18,6 +18,11 @@ import (
 //	lost page write due to I/O error on sdb1      (up to 4.x)
 //	Aborting journal on device sda1-8.
 //	JBD2: Detected IO errors while flushing file data on sda1-8
+//	JBD2: Error -5 detected when updating journal superblock for sda1-8.
+//	XFS (dm-0): xfs_log_force: error -5 returned.      (every 30 s, of a file system that has shut down)
+//	rbd: rbd3: write 4000 at 3c1c0000 result -108      (108: the cluster has shut this client out)
+//	rbd: rbd3: encountered watch error: -107
+//	device-mapper: multipath: 253:5: Failing path 8:64.
 func Failure(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	what := "error"
@@ -31,8 +36,22 @@ func Failure(r *event.Record) (event.Event, bool) {
 	if device == "" && strings.Contains(text, ": error -5 ") { // EIO
 		device, _ = scan.Between(text, "(device ", ")")
 	}
-	if device == "" {
-		what, device = "journal", scan.FirstWord(scan.After(text, "Aborting journal on device ", "while flushing file data on "))
+	switch {
+	case device != "":
+	case strings.Contains(text, "xfs_log_force: error "):
+		device, _ = scan.Between(text, "XFS (", ")")
+	case strings.Contains(text, ": encountered watch error: ") || strings.Contains(text, " result -"):
+		device, _, _ = strings.Cut(scan.After(text, "rbd: rbd"), ":")
+		if device != "" {
+			device = "rbd" + device
+		}
+	case strings.Contains(text, ": Failing path "):
+		device = "the path " + scan.FirstWord(scan.After(text, ": Failing path "))
+	default:
+		what = "journal"
+		device = scan.FirstWord(scan.After(
+			text, "Aborting journal on device ", "while flushing file data on ", "updating journal superblock for ",
+		))
 	}
 	device = strings.Trim(device, ",.:\")")
 	return event.New(
@@ -85,16 +104,60 @@ func Damage(r *event.Record) (event.Event, bool) {
 //
 //	EXT4-fs (sda1): Remounting filesystem read-only
 //	BTRFS info (device sda2 state E): forced readonly
+//	XFS (dm-4): I/O Error Detected. Shutting down filesystem      (XFS knows no read-only: nothing can be read either)
+//	XFS (dm-0): Filesystem has been shut down due to log error (0x2).      (>= 5.13)
 func ReadOnly(r *event.Record) (event.Event, bool) {
-	text := r.Message()
+	text, state := r.Message(), "is read-only now"
 	device, ok := scan.Between(text, "EXT4-fs (", "): Remounting filesystem read-only")
 	if !ok && strings.HasSuffix(text, ": forced readonly") {
 		device, ok = scan.Between(text, "(device ", ")")
 	}
+	if !ok && scan.ContainsAny(text, []string{"Shutting down filesystem", "ilesystem has been shut down"}) {
+		device, ok = scan.Between(text, "XFS (", ")")
+		state = "has shut down: every access to it fails"
+	}
 	device, _, _ = strings.Cut(device, " ")
 	return event.New(
-		event.KindReadOnly, "the file system on "+device+" is read-only now", event.FieldDevice.Text(device),
+		event.KindReadOnly, "the file system on "+device+" "+state, event.FieldDevice.Text(device),
 	), ok && device != ""
+}
+
+// ThinPool is a pool of device-mapper that has no space left for what is written to its devices:
+// writers wait for a minute, and fail then.
+//
+//	device-mapper: thin: 253:4: switching pool to out-of-data-space (queue IO) mode      (before 4.4 without the brackets)
+//	device-mapper: thin: 253:4: switching pool to read-only mode
+//	device-mapper: thin: 253:4: switching pool to fail mode
+func ThinPool(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	pool, mode, ok := strings.Cut(scan.After(text, "device-mapper: thin: "), ": switching pool to ")
+	e := event.New(event.KindBlockError, "the thin pool "+pool, event.FieldDevice.Text("dm-thin "+pool))
+	switch {
+	case strings.HasPrefix(mode, "out-of-data-space"):
+		e.Text += " has no space left: what writes to its disks waits for it"
+		e.AddFields(event.FieldWhat.Text("full"))
+	case strings.HasPrefix(mode, "read-only"), strings.HasPrefix(mode, "fail"):
+		e.Text += " takes no more writes"
+		e.AddFields(event.FieldWhat.Text("error"))
+	default:
+		return event.Event{}, false
+	}
+	return e, ok && pool != ""
+}
+
+// LostWrite is what ext4 says of data that a program believes to be written, and for which the file
+// system, or the thin pool below it, has no space; other errors of the same line are the disk's.
+//
+//	EXT4-fs (dm-3): Delayed block allocation failed for inode 131081 at logical offset 0 with max blocks 2 with error 28
+func LostWrite(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	device, ok := scan.Between(text, "EXT4-fs (", "): Delayed block allocation failed ")
+	e := event.New(event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device), event.FieldWhat.Text("error"))
+	if strings.HasSuffix(strings.TrimSpace(text), " with error 28") { // ENOSPC
+		e.Text = "the file system on " + device + " has no space left: what was written to it is lost"
+		e.Fields[1] = event.FieldWhat.Text("full")
+	}
+	return e, ok && device != ""
 }
 
 // NVMeTimeout is a command of NVMe that got no answer:

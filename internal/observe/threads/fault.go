@@ -47,6 +47,10 @@ var faults = []struct{ start, what string }{
 	{"kernel BUG at ", "bug"},                                                     //
 	{"Internal error: Oops - BUG", "bug"},                                         // arm64
 	{"Internal error: Oops", "other"},                                             // arm64
+	{"divide error: ", "other"},                                                   // before 6.8, as the next ones; after behind "Oops: "
+	{"invalid opcode: ", "bug"},                                                   // below "kernel BUG at"
+	{"stack segment: ", "other"},                                                  //
+	{"double fault: ", "other"},                                                   //
 	{"Oops: ", "other"},                                                           //
 }
 

@@ -256,8 +256,12 @@ func isTellingOnce(s *samples.Sample) bool {
 	return false
 }
 
-// hasTellingStack says that a stack of unknown state shows a wait that no idle thread is in.
+// hasTellingStack says that a stack of unknown state, or where there is none a wait channel, shows a wait
+// that no idle thread is in.
 func hasTellingStack(s *samples.Sample) bool {
+	if waits, _ := kernelwait.Of("", s.WChan); s.Stack == "" && waits != "" {
+		return waits != kernelwait.Pipe && waits != kernelwait.Socket
+	}
 	waits, _ := kernelwait.Of(s.Stack, "")
 	return waits != "" && waits != kernelwait.Pipe || slices.ContainsFunc(
 		strings.Fields(s.Stack), func(f string) bool { return slices.Contains(tellingFrames, f) },

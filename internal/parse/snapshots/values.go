@@ -108,7 +108,7 @@ func readValueLine(file, text string) Datum {
 
 // valueFiles are names of files whose content does not show what they are.
 var valueFiles = []string{
-	"pid_max", "threads-max", "loadavg", "freezer.state", "cgroup.freeze", "cgroup.events", "cgroup.stat", "pids.current", "pids.max", "pids.events",
+	"pid_max", "threads-max", "file-nr", "loadavg", "freezer.state", "cgroup.freeze", "cgroup.events", "cgroup.stat", "pids.current", "pids.max", "pids.events",
 	"memory.events", "cpu.stat", "cpu.max", "io.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory", "date",
 }
 

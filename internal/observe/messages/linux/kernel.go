@@ -27,6 +27,7 @@ var Table = table.Table{
 		{[]string{"Killed process ", "Kill process "}, oomKill},
 		{[]string{"oom-kill:constraint="}, oomChoice},
 		{[]string{" invoked oom-killer: "}, oomInvoked},
+		{[]string{"oom_reaper: unable to reap pid:"}, oomLives},
 		{[]string{"ovl_sync_fs"}, kernelFrame("ovl_sync_fs")},
 		{[]string{"cleanup_mnt"}, kernelFrame("cleanup_mnt")},
 		{[]string{"deactivate_locked_super"}, kernelFrame("deactivate_locked_super")},
@@ -35,17 +36,29 @@ var Table = table.Table{
 		{[]string{"fork rejected by pids controller"}, forkRejected},
 		{[]string{"unregister_netdevice", " to become free. Usage"}, netdevBusy},
 		{[]string{"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected"}, sendStalled},
+		{linkTexts, linkState},
 		{[]string{" not responding, ", "nfs: server "}, fileServer},
+		{[]string{" failed on NFSv4 server "}, nfsState},
 		{[]string{" has not responded in "}, cifsServer},
+		{[]string{" has not responded in the last "}, glusterServer},
 		{[]string{"ceph: mds", "]: mds"}, cephServer},
-		{[]string{"I/O error", "Aborting journal", "Detected IO errors", ": error -5 "}, storage.Failure},
+		{[]string{"libceph: osd", "libceph: mon", "libceph: mds"}, cephConnection},
+		{
+			[]string{
+				"I/O error", "Aborting journal", "Detected IO errors", ": error -5 ", "xfs_log_force: error ", "updating journal superblock for ",
+				" result -", ": encountered watch error: ", ": Failing path ",
+			}, storage.Failure,
+		},
 		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to "}, storage.Refusal},
 		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down"}, storage.Damage},
-		{[]string{"ilesystem read-only", "forced readonly"}, storage.ReadOnly},
+		{[]string{"ilesystem read-only", "forced readonly", "Shutting down filesystem", "has been shut down"}, storage.ReadOnly},
+		{[]string{": switching pool to "}, storage.ThinPool},
+		{[]string{"Delayed block allocation failed "}, storage.LostWrite},
 		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure"}, storage.NVMeTimeout},
 		{storage.DriverTexts(), storage.Driver},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
+		{[]string{"workqueue lockup - pool"}, workqueueLockup},
 		{[]string{"detected stall", "detected expedited stall"}, rcuStall},
 		{[]string{"Kernel panic - not syncing"}, kernelPanic},
 		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted"}, kernelShutdown},
@@ -57,6 +70,8 @@ var Table = table.Table{
 		{[]string{"memory allocation deadlock"}, allocDeadlock},
 		{[]string{"page allocation failure"}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
+		{tableTexts(), tableFull},
+		{[]string{"[Hardware Error]", "EDAC MC", "Memory failure: ", "NVRM: Xid "}, hardwareError},
 		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
 		repeated.ManagerCrash,
 		{[]string{"Linux version "}, kernelBoot},
@@ -188,6 +203,18 @@ func fileServer(r *event.Record) (event.Event, bool) {
 	return e, ok && server != "" && e.Span.Edge != event.Whole
 }
 
+// nfsState is fs/nfs/nfs4state.c's word on a server with which the client cannot agree any more on what it
+// may do there, a lease or its own name; what touches the mount waits until it can, or fails:
+//
+//	NFS: state manager: lease expired failed on NFSv4 server 10.1.2.3 with error 5
+func nfsState(r *event.Record) (event.Event, bool) {
+	server, rest, ok := strings.Cut(scan.After(r.Message(), " failed on NFSv4 server "), " with error ")
+	return event.New(
+		event.KindServerSilent, "the NFS server "+server+" does not renew what this node may do there", event.FieldProtocol.Text("nfs"),
+		event.FieldServer.Text(server), event.FieldGaveUp.Bool(false),
+	), ok && server != "" && scan.Digits(rest) != ""
+}
+
 // cifsServer is fs/smb/client/connect.c's word on a server that has not answered for two minutes or
 // three:
 //
@@ -211,6 +238,10 @@ func cifsServer(r *event.Record) (event.Event, bool) {
 //	ceph: mds0 hung
 //	ceph: [4e5d…-… 24117]: mds0 hung      since 6.6
 //	ceph: mds0 came back
+//	ceph: mds0 caps stale                 what the node may do there has run out, as nobody renewed it
+//	ceph: mds0 caps renewed
+//	ceph: mds0 reconnect denied           it has shut the node out
+//	ceph: mds0 reconnect success
 func cephServer(r *event.Record) (event.Event, bool) {
 	_, rest, ok := strings.Cut(r.Message(), "mds")
 	rank := scan.Digits(rest)
@@ -219,13 +250,67 @@ func cephServer(r *event.Record) (event.Event, bool) {
 		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("ceph"), event.FieldServer.Text(server)},
 		Span: event.Span{Key: "ceph/" + server, State: true}, Text: "the Ceph server " + server + " does not answer",
 	}
-	e.Span.Edge = event.EdgeOf(rest[len(rank):], " hung", " came back")
-	if e.Span.Edge == event.Begin {
+	said := rest[len(rank):]
+	for _, edge := range [][2]string{{" hung", " came back"}, {" caps stale", " caps renewed"}, {" caps went stale", " recovery completed"}, {" reconnect denied", " reconnect success"}} {
+		if e.Span.Edge == event.Whole {
+			e.Span.Edge = event.EdgeOf(said, edge[0], edge[1])
+		}
+	}
+	switch {
+	case e.Span.Edge == event.Begin && strings.HasPrefix(said, " reconnect denied"):
+		e.AddFields(event.FieldGaveUp.Bool(true))
+		e.Text = "the Ceph server " + server + " has shut this node out"
+	case e.Span.Edge == event.Begin:
 		e.AddFields(event.FieldGaveUp.Bool(false))
-	} else {
+	default:
 		e.Text = "the Ceph server " + server + " answers again"
 	}
 	return e, ok && rank != "" && e.Span.Edge != event.Whole
+}
+
+// cephConnection is net/ceph/messenger.c's word on a server of Ceph that it cannot reach. A
+// connection that was open and is closed may merely have been idle.
+//
+//	libceph: osd2 10.2.0.140:6804 socket closed (con state CONNECTING)
+//	libceph: mon0 (1)10.1.1.1:6789 socket closed (con state V1_BANNER)      since 5.11
+//	libceph: osd1 (1)10.1.1.2:6801 socket error on write
+//	libceph: mon0 10.1.1.1:6789 connect error
+//	libceph: mon0 (1)10.1.1.1:6789 session lost, hunting for new mon
+//	libceph: mon1 (1)10.1.1.3:6789 session established
+func cephConnection(r *event.Record) (event.Event, bool) {
+	words := strings.SplitN(scan.After(r.Message(), "libceph: "), " ", 3)
+	if len(words) < 3 || !strings.Contains(words[1], ":") {
+		return event.Event{}, false // "osd5 up", "osd5 weight 0x0"
+	}
+	server, said := words[0], words[2]
+	e := event.Event{
+		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("ceph"), event.FieldServer.Text(server)},
+		Span: event.Span{Key: "ceph/" + server, State: true}, Text: "the Ceph server " + server + " cannot be reached",
+	}
+	switch {
+	case strings.HasPrefix(said, "session established"):
+		e.Span.Edge, e.Text = event.End, "the Ceph server "+server+" answers again"
+		return e, true
+	case strings.HasPrefix(said, "connect error"), strings.HasPrefix(said, "session lost"), strings.HasPrefix(said, "socket error on "),
+		strings.HasPrefix(said, "socket closed (con state ") && !strings.Contains(said, "OPEN)"):
+		e.Span.Edge = event.Begin
+		e.AddFields(event.FieldGaveUp.Bool(false))
+		return e, true
+	}
+	return event.Event{}, false
+}
+
+// glusterServer is GlusterFS's client on a brick that has not answered for network.ping-timeout
+// (rpc/rpc-lib/src/rpc-clnt-ping.c); until then every access to the mount has waited:
+//
+//	… C [rpc-clnt-ping.c:155:rpc_clnt_ping_timer_expired] 0-kube-client-1: server 10.0.0.12:49152 has not responded in the last 42 seconds, disconnecting.
+func glusterServer(r *event.Record) (event.Event, bool) {
+	before, _, ok := strings.Cut(r.Message(), " has not responded in the last ")
+	server, found := before[strings.LastIndexByte(before, ' ')+1:], strings.Contains(before, ": server ")
+	return event.New(
+		event.KindServerSilent, "the Gluster server "+server+" does not answer", event.FieldProtocol.Text("gluster"),
+		event.FieldServer.Text(server), event.FieldGaveUp.Bool(true),
+	), ok && found && server != ""
 }
 
 // softLockup is the line of kernel/watchdog.c, every 20 s or so while it lasts:
@@ -261,6 +346,21 @@ func softLockup(r *event.Record) (event.Event, bool) {
 func hardLockup(r *event.Record) (event.Event, bool) {
 	cpu := scan.Digits(strings.TrimLeft(scan.After(r.Raw, "detected hard LOCKUP on cpu "), " "))
 	return event.New(event.KindHardLockup, "CPU "+cpu+" answers no interrupts", event.FieldCPU.Text(cpu)), cpu != ""
+}
+
+// workqueueLockup is the line of kernel/workqueue.c, once a pool of workers has begun nothing for 30 s
+// (workqueue.watchdog_thresh), and every 30 s after:
+//
+//	BUG: workqueue lockup - pool cpus=2 node=0 flags=0x0 nice=0 stuck for 338s!
+//	BUG: workqueue lockup - pool cpus=0-3 flags=0x4 nice=0 stuck for 31s!      (of a pool of no CPU of its own)
+func workqueueLockup(r *event.Record) (event.Event, bool) {
+	cpu := scan.FirstWord(scan.After(r.Raw, "workqueue lockup - pool cpus="))
+	seconds := scan.Digits(scan.After(r.Raw, " stuck for "))
+	e := event.New(
+		event.KindWorkqueueLockup, "the kernel's own work on CPU "+cpu+" has not gone on for "+seconds+" s", event.FieldCPU.Text(cpu),
+	)
+	e.AddNumber(event.FieldSeconds, seconds)
+	return e, cpu != "" && seconds != ""
 }
 
 // kernelPanic is kernel/panic.c's line: Kernel panic - not syncing: Fatal exception in interrupt.

@@ -38,3 +38,56 @@ func sendStalled(r *event.Record) (event.Event, bool) {
 	e.AddText(event.FieldQueue, queue)
 	return e, true
 }
+
+// linkTexts stand in the lines that [linkState] makes an event of.
+var linkTexts = []string{
+	"Link is Down", "Link is down", "Link is Up", "Link is up", ": Link down", ": Link up", "link status definitely ", "without any active interface", "active interface up!",
+}
+
+// linkState is a network card that has lost the cable or the switch at its other end, up to the line
+// that it has it again; or a bond of several cards that has none left.
+//
+//	ixgbe 0000:01:00.0 eno1: NIC Link is Down      (i40e, bnx2x; igb, e1000e "e1000e: eth0 NIC Link is Down"; tg3 "Link is down")
+//	mlx5_core 0000:05:00.0 enp5s0f0: Link down
+//	bond0: (slave eno1): link status definitely down, disabling slave      (before 5.3 "bond0: link status definitely down for interface eno1, disabling it")
+//	bond0: now running without any active interface!
+//	bond0: first active interface up!
+func linkState(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	before, said, ok := strings.Cut(text, " NIC Link ")
+	for _, words := range [...]string{": Link ", ": now running without ", ": first active ", ": link status definitely "} {
+		if !ok {
+			if before, said, ok = strings.Cut(text, words); ok {
+				said = words + said
+			}
+		}
+	}
+	words := strings.Fields(strings.TrimRight(before, "):"))
+	if !ok || len(words) == 0 {
+		return event.Event{}, false
+	}
+	device, what := words[len(words)-1], "port"
+	switch {
+	case strings.Contains(said, "definitely") && strings.Contains(said, " interface "):
+		device = strings.TrimSuffix(scan.FirstWord(scan.After(said, " interface ")), ",")
+		what = "port-of-bond"
+	case strings.Contains(said, "definitely"):
+		what = "port-of-bond"
+	case strings.Contains(said, "active interface"):
+		what = "bond"
+	}
+	e := event.Event{
+		Kind: event.KindLinkDown, Fields: []event.Field{event.FieldDevice.Text(device), event.FieldWhat.Text(what)},
+		Span: event.Span{Key: "link/" + device, State: true}, Text: device + " has lost its link",
+	}
+	low := strings.ToLower(said)
+	switch {
+	case strings.Contains(low, "without any active interface"):
+		e.Span.Edge, e.Text = event.Begin, "no card of "+device+" has a link"
+	case strings.Contains(low, "down"):
+		e.Span.Edge = event.Begin
+	case strings.Contains(low, " up"):
+		e.Span.Edge, e.Text = event.End, device+" has its link again"
+	}
+	return e, e.Span.Edge != event.Whole
+}

@@ -22,6 +22,8 @@ var Limits = table.Table{
 		{[]string{"no space left on device", "No space left on device"}, storage.RefusedWrite(event.KindNoSpace, "no space or no inode is left for ", "no space left on device")},
 		{[]string{"read-only file system", "Read-only file system"}, storage.RefusedWrite(event.KindWriteRefused, "the file system is read-only at ", "read-only file system")},
 		{[]string{"too many open files", "inotify_add_watch", "Too many open files"}, descriptorLimit},
+		{[]string{"ransport endpoint is not connected", "tale NFS file handle", "tale file handle"}, mountDead},
+		{[]string{"peration with the given ", "is already in progress"}, volumePending},
 	},
 }
 

@@ -17,7 +17,7 @@ var Bus = table.Table{
 	Relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd", table.HostProgram},
 	Rows: []table.Row{
 		{[]string{"maximum number of active connections", "exceeded its "}, busLimit},
-		{[]string{"Failed to activate service ", "PolicyKit1 timed out"}, activationTimeout},
+		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out"}, activationTimeout},
 		{[]string{"Argument list too long"}, unitsFull},
 		{[]string{"destination has a full message queue"}, queueFull},
 		{systemdWaits, systemdTimeout},
@@ -66,11 +66,12 @@ func busLimit(r *event.Record) (event.Event, bool) {
 //	[system] Failed to activate service 'org.freedesktop.systemd1': timed out (service_start_timeout=25000ms)
 //	Activation of org.freedesktop.PolicyKit1 timed out      (dbus ≤ 1.10)
 //	Failed to get properties: Failed to activate service 'org.freedesktop.systemd1': timed out (…)      (systemctl)
+//	Cannot start container <id>: [8] System error: Activation of org.freedesktop.systemd1 timed out      (docker 1.6 to 1.8)
 func activationTimeout(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	const failed = "Failed to activate service '"
 	service, ok := scan.Between(text, failed, "'")
-	asked := strings.Contains(text, ": "+failed) && daemon.Writer(r.Unit) == ""
+	asked := scan.ContainsAny(text, []string{": " + failed, ": Activation of "}) && daemon.Writer(r.Unit) == ""
 	if !ok {
 		service, ok = scan.Between(text, "Activation of ", " ")
 	}

@@ -3,6 +3,7 @@ package systemd
 
 import (
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -33,9 +34,10 @@ var Table = table.Table{
 			return strings.TrimPrefix(v, "v")
 		})},
 		{[]string{"ain process exited, code=", ".service: Failed with result "}, unitExit},
-		{[]string{"has been killed by the OOM killer"}, unitOutOfMemory},
-		{[]string{" timed out. ", "atchdog timeout"}, unitTimeout},
-		{[]string{"topping timed out. Killing"}, scopeLate},
+		{[]string{"has been killed by the OOM killer", ": systemd-oomd killed "}, unitOutOfMemory},
+		{[]string{" due to memory"}, oomdKill},
+		{[]string{" timed out. ", "atchdog timeout", "till around after"}, unitTimeout},
+		{[]string{"topping timed out. Killing", "till around after"}, scopeLate},
 		{[]string{"Scheduled restart job", "scheduling restart."}, unitRestart},
 		{[]string{"request repeated too quickly"}, unitGivenUp},
 		{[]string{"System is rebooting", "System is powering down", "Power key pressed", "The system will "}, shutdown},
@@ -44,6 +46,9 @@ var Table = table.Table{
 		{[]string{" loaded units listed"}, unitCount},
 		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
 		{runtimeJobs("Failed to start "), runtimeJob("Failed to start ", event.KindUnitStartFailed, "systemd could not start ")},
+		{[]string{"/start failed with result '"}, startJobFailed},
+		{[]string{"Dependency failed for ", "Failed to mount ", ".mount: Mounting timed out", ".mount mounting timed out"}, mountFailed},
+		{[]string{"Timed out waiting for device "}, deviceLate},
 		{runtimeJobs("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
 		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
 		{[]string{"D-Bus System Message Bus"}, serviceJob("Started ", "dbus", event.KindUnitStart, "systemd has started ")},
@@ -75,11 +80,16 @@ func scopeFailed(r *event.Record) (event.Event, bool) {
 // scopeLate is the scope of a container whose processes did not end when systemd was told to stop it:
 //
 //	219    crio-<id>.scope stopping timed out. Killing.
+//	       crio-<id>.scope still around after SIGKILL. Ignoring.
 //	≥ 220  cri-containerd-<id>.scope: Stopping timed out. Killing.
+//	       cri-containerd-<id>.scope: Still around after SIGKILL. Ignoring.
 func scopeLate(r *event.Record) (event.Event, bool) {
-	unit, _, ok := strings.Cut(r.Message(), ".scope")
+	unit, said, ok := strings.Cut(r.Message(), ".scope")
 	id := scan.FindID(unit)
 	e := event.New(event.KindKillLate, "systemd could not stop the scope of container "+id[:min(len(id), 12)]+" in time")
+	if strings.Contains(said, "around after") {
+		e.Text = "processes in the scope of container " + id[:min(len(id), 12)] + " live on after SIGKILL"
+	}
 	e.IDs.Container = id
 	return e, ok && id != "" && !strings.Contains(unit, " ")
 }
@@ -209,6 +219,7 @@ func unitExit(r *event.Record) (event.Event, bool) {
 // unitOutOfMemory is a daemon of whose unit the kernel has killed a process (systemd 239 and later):
 //
 //	containerd.service: A process of this unit has been killed by the OOM killer.
+//	containerd.service: systemd-oomd killed 12 process(es) in this unit.      (≥ 247)
 func unitOutOfMemory(r *event.Record) (event.Event, bool) {
 	e, _, ok := splitUnitLine(r)
 	if !ok {
@@ -218,12 +229,91 @@ func unitOutOfMemory(r *event.Record) (event.Event, bool) {
 	return event.New(event.KindOutOfMemory, "a process of "+unit+" was killed for memory", event.FieldUnit.Text(unit)), true
 }
 
+// oomdKill is systemd-oomd (≥ 247), which kills all processes of a cgroup before the kernel has no
+// memory left:
+//
+//	Killed /system.slice/containerd.service due to memory pressure for /system.slice being 85.87% > 80.00% for > 30s with reclaim activity
+//	Killed /system.slice/containerd.service due to memory used (16602169344) / total (16765812736) and swap used (…) being more than 90.00%
+func oomdKill(r *event.Record) (event.Event, bool) {
+	cgroup, _, ok := strings.Cut(strings.TrimPrefix(r.Message(), "Killed "), " due to memory")
+	if !ok || !strings.HasPrefix(cgroup, "/") || strings.Contains(cgroup, " ") {
+		return event.Event{}, false
+	}
+	unit := path.Base(cgroup)
+	if name := daemon.OfUnit(unit); name != "" {
+		e := newUnitEvent(strings.TrimSuffix(unit, ".service"), name)
+		e.Kind, e.Text = event.KindUnitExit, "systemd-oomd has killed "+unit+" for memory"
+		e.AddFields(event.FieldHow.Text("oom-kill by systemd-oomd"))
+		return e, true
+	}
+	e := event.New(event.KindOutOfMemory, "systemd-oomd has killed "+unit+" for memory", event.FieldUnit.Text(unit))
+	e.IDs.Container = scan.FindID(cgroup)
+	return e, true
+}
+
+// startJobFailed is a start of a runtime or of the kubelet that systemd gave up before it began, because
+// something that the unit needs did not start, or was too late:
+//
+//	kubelet.service: Job kubelet.service/start failed with result 'dependency'.      (219: "Job kubelet.service/start failed with result 'dependency'.")
+//	containerd.service: Job containerd.service/start failed with result 'timeout'.
+func startJobFailed(r *event.Record) (event.Event, bool) {
+	unit, result, ok := strings.Cut(scan.After(r.Message(), "Job "), "/start failed with result '")
+	name := daemon.OfUnit(unit)
+	result, _, _ = strings.Cut(result, "'")
+	if !ok || name == "" || result != "dependency" && result != "timeout" || r.Unit != "" && !table.FromManager(r) {
+		return event.Event{}, false
+	}
+	e := newUnitEvent(strings.TrimSuffix(unit, ".service"), name)
+	e.Kind, e.Text = event.KindUnitStartFailed, "systemd does not start "+unit+": what it needs did not start"
+	if result == "timeout" {
+		e.Text = "systemd does not start " + unit + ": what it needs was too late"
+	}
+	return e, true
+}
+
+// mountFailed is a file system that systemd could not mount where a node needs one:
+//
+//	Dependency failed for /var/lib/docker.      (its device did not appear, or did not pass fsck; ≥ 249: "… for var-lib-docker.mount - /var/lib/docker.")
+//	Failed to mount /var/lib/containerd.
+//	var-lib-docker.mount: Mounting timed out. Terminating.      (219: "var-lib-docker.mount mounting timed out. Stopping.")
+func mountFailed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	target := scan.After(text, "Dependency failed for ", "Failed to mount ")
+	if _, described, ok := strings.Cut(target, " - "); ok {
+		target = described
+	}
+	if unit, rest, ok := strings.Cut(text, ".mount"); ok && target == "" && strings.Contains(strings.ToLower(rest), "mounting timed out") {
+		target = "/" + strings.ReplaceAll(unit, "-", "/") // a dash of the path is escaped as \x2d
+	}
+	target = strings.TrimRight(strings.ReplaceAll(target, `\x2d`, "-"), ".")
+	return event.New(event.KindMountFailed, "systemd could not mount "+target, event.FieldTarget.Text(target)),
+		neededMount.MatchString(target) && (r.Unit == "" || table.FromManager(r))
+}
+
+// neededMount are the directories without which a node does not work; mounts of pods are none of them.
+var neededMount = regexp.MustCompile(`^(/|/var|/run|/var/(lib|log)|(/var/lib|/mnt|/data|/data/lib)?/(docker|containerd|containers|kubelet|rancher|etcd|crio|k0s))$`)
+
+// deviceLate is a disk that did not appear in the time that systemd waits for it, 90 s by default:
+//
+//	Timed out waiting for device /dev/xvdb.      (≥ 249: "Timed out waiting for device dev-xvdb.device - /dev/xvdb.")
+func deviceLate(r *event.Record) (event.Event, bool) {
+	device := scan.After(r.Message(), "Timed out waiting for device ")
+	if _, name, ok := strings.Cut(device, " - "); ok {
+		device = name
+	}
+	device = strings.TrimRight(strings.TrimSpace(device), ".")
+	return event.New(event.KindMountFailed, "the disk "+device+" did not appear in time", event.FieldDevice.Text(device)),
+		device != "" && !strings.Contains(device, " ") && (r.Unit == "" || table.FromManager(r))
+}
+
 // unitTimeout is such a unit that took too long:
 //
 //	≥ 220  containerd.service: start operation timed out. Terminating.      (≥ 240 also: Start)
 //	       containerd.service: State 'stop-sigterm' timed out. Killing.
 //	       systemd-journald.service: Watchdog timeout (limit 3min)!
+//	       kubelet.service: Processes still around after SIGKILL. Ignoring.      (or "after final SIGKILL. Entering failed mode.")
 //	219    docker.service stop-final-sigterm timed out. Killing.
+//	       docker.service still around after SIGKILL. Ignoring.
 //	       systemd-logind.service watchdog timeout (limit 1min)!
 func unitTimeout(r *event.Record) (event.Event, bool) {
 	e, rest, ok := splitUnitLine(r)
@@ -232,6 +322,8 @@ func unitTimeout(r *event.Record) (event.Event, bool) {
 	switch {
 	case strings.HasPrefix(low, "watchdog timeout"):
 		what = "watchdog"
+	case strings.HasPrefix(low, "still around after"), strings.HasPrefix(low, "processes still around after"):
+		what = "kill"
 	case strings.HasPrefix(low, "state 'stop-"), strings.HasPrefix(low, "state 'final-"), strings.HasPrefix(low, "stop"):
 		what = "stop"
 	case strings.HasPrefix(low, "start"):
@@ -249,7 +341,7 @@ func unitTimeout(r *event.Record) (event.Event, bool) {
 
 // timeoutWords say what took too long.
 var timeoutWords = map[string]string{
-	"watchdog": "it gives no sign of life", "stop": "it does not stop in time", "start": "it does not start in time",
+	"watchdog": "it gives no sign of life", "kill": "processes of it live on after SIGKILL", "stop": "it does not stop in time", "start": "it does not start in time",
 }
 
 // unitRestart is systemd that starts such a unit again:

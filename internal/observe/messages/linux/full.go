@@ -1,0 +1,86 @@
+package linux
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// fullTable is a part of the lines in which the kernel says that a table or a limit of its own is full.
+type fullTable struct {
+	text string
+	what string // a value of the field what
+	says string // the sentence
+}
+
+// fullTables: Linux 2.6.32 to 6.x.
+var fullTables = []fullTable{
+	{"nf_conntrack: table full, dropping packet", "connections", "the kernel's table of connections is full: it drops packets"},
+	{"ip_conntrack: table full, dropping packet", "connections", "the kernel's table of connections is full: it drops packets"},
+	{"eighbor table overflow", "neighbours", "the kernel's table of neighbours is full: it finds no new peers"},
+	{"eighbour table overflow", "neighbours", "the kernel's table of neighbours is full: it finds no new peers"},
+	{"TCP: out of memory -- consider tuning tcp_mem", "tcp-memory", "the memory that TCP may take is used up: connections stall"},
+	{"TCP: too many orphaned sockets", "tcp-memory", "TCP has too many sockets that nobody owns: it resets connections"},
+	{"VFS: file-max limit ", "open-files", "the node has no open files left: the limit of the whole kernel is reached"},
+	{"audit: backlog limit exceeded", "audit", "the kernel's queue of audit records is full: system calls wait for auditd"},
+}
+
+// tableTexts are strings of which one stands in every line that [tableFull] makes an event of.
+func tableTexts() []string {
+	var all []string
+	for _, t := range fullTables {
+		all = append(all, t.text)
+	}
+	return all
+}
+
+// tableFull is a table or a limit of the whole kernel that is full; the lines are rate-limited, so that
+// one stands for many:
+//
+//	nf_conntrack: table full, dropping packet      (net/netfilter/nf_conntrack_core.c; up to 5.x with its own name twice)
+//	neighbour: arp_cache: neighbor table overflow!      (net/core/neighbour.c; ndisc_cache for IPv6; up to 4.x "ipv4: Neighbour table overflow.")
+//	TCP: out of memory -- consider tuning tcp_mem      (net/ipv4/tcp.c)
+//	TCP: too many orphaned sockets
+//	VFS: file-max limit 1610612 reached      (fs/file_table.c)
+//	audit: backlog limit exceeded      (kernel/audit.c)
+func tableFull(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	for _, t := range fullTables {
+		if strings.Contains(text, t.text) {
+			return event.New(event.KindTableFull, t.says, event.FieldWhat.Text(t.what)), true
+		}
+	}
+	return event.Event{}, false
+}
+
+// hardwareError is the machine that reports a fault of its own: a memory module, a CPU, a card. The
+// first line that names the fault counts, none of those that say more of it:
+//
+//	mce: [Hardware Error]: CPU 3: Machine Check: 0 Bank 7: be00000000800400      (arch/x86/kernel/cpu/mce)
+//	{1}[Hardware Error]: event severity: fatal      (drivers/firmware/efi/cper.c; also recoverable, corrected)
+//	EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#1_DIMM#0 (…)      (drivers/edac; UE: not corrected)
+//	Memory failure: 0x3a1b2c3: Sending SIGBUS to java:4242 due to hardware memory corruption      (mm/memory-failure.c)
+//	NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.      (NVIDIA's driver)
+func hardwareError(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	what, says, corrected := "", "", false
+	switch {
+	case strings.Contains(text, "NVRM: Xid "):
+		what, says = "gpu", "a GPU reports an error: Xid "+scan.Digits(scan.After(text, "): "))
+	case strings.Contains(text, "Memory failure: "):
+		what, says = "memory", "a page of memory is broken"
+	case strings.Contains(text, "EDAC ") && strings.Contains(text, " CE "):
+		what, says, corrected = "memory", "a memory module had an error, which was corrected", true
+	case strings.Contains(text, "EDAC ") && strings.Contains(text, " UE "):
+		what, says = "memory", "a memory module had an error that could not be corrected"
+	case strings.Contains(text, "[Hardware Error]: ") && strings.Contains(text, ": Machine Check"):
+		what, says = "cpu", "a CPU reports a fault of the machine"
+	case strings.Contains(text, "[Hardware Error]: ") && strings.Contains(text, "event severity: "):
+		severity := scan.FirstWord(scan.After(text, "event severity: "))
+		what, says, corrected = "machine", "the firmware reports a fault of the machine, "+severity, severity == "corrected" || severity == "info"
+	default:
+		return event.Event{}, false
+	}
+	return event.New(event.KindHardwareError, says, event.FieldWhat.Text(what), event.FieldCorrected.Bool(corrected)), true
+}

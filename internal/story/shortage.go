@@ -1,0 +1,44 @@
+package story
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// shortages are the facts by which the node itself says that it is short of memory, CPU time or disk:
+// from a number on, or up to one, that no node that works shows.
+var shortages = []struct {
+	fact    string
+	atLeast float64
+	atMost  float64 // where it is not 0, less is worse
+	says    string  // {value} is what the fact says
+}{
+	{"pressure.memory.full.avg300", 20, 0, "over five minutes all tasks waited for memory {value} % of the time"},
+	{"pressure.io.full.avg300", 40, 0, "over five minutes all tasks waited for the disk {value} % of the time"},
+	{"pressure.cpu.some.avg300", 70, 0, "over five minutes some task waited for a CPU {value} % of the time"},
+	{"memory.available-percent", 0, 2, "hardly any memory is available ({value} %)"},
+	{"node.uninterruptible", 20, 0, "{value} tasks sleep in the kernel in a way that nothing interrupts"},
+	{"cpu.iowait-percent", 60, 0, "the CPUs wait for the disk {value} % of the time"},
+	{"node.load", 200, 0, "the load average is {value}: so many tasks run, or wait in the kernel"},
+}
+
+// shortage is the sentence about a fact that tells of a shortage; empty for every other event. Of the
+// load, which three numbers tell, the last counts: that over 15 minutes.
+func shortage(e *event.Event) string {
+	if e.Kind != event.KindFact {
+		return ""
+	}
+	name, value := e.FieldText(event.FieldName), e.FieldText(event.FieldValue)
+	for _, s := range shortages {
+		if s.fact != name {
+			continue
+		}
+		n, err := strconv.ParseFloat(value[strings.LastIndexByte(value, ' ')+1:], 64)
+		if err == nil && (s.atMost > 0 && n <= s.atMost || s.atLeast > 0 && n >= s.atLeast) {
+			return strings.ReplaceAll(s.says, "{value}", value)
+		}
+	}
+	return ""
+}
