@@ -43,7 +43,9 @@ var runtimeKinds = []KindInfo{
 			text(FieldError, "as written"),
 			truth(FieldExited, "whether it failed because the container was gone"),
 			truth(FieldDeadline, "whether it ran into its time limit, or its caller stopped waiting"),
+			text(FieldPlugin, "of the CNI that failed, where the error names it, as cilium-cni"),
 			length(FieldCost, "as a patched build prints it"),
+			length(FieldGrace, "that the container has for its end, where it is to stop"),
 			text(FieldName, "of the container, where CRI-O tells it"),
 			truth(FieldReserved, "whether containerd says that an earlier call still has the name; absent otherwise"),
 			text(FieldStage, "at which CRI-O says that it stands, as container volume configuration"),
@@ -114,8 +116,8 @@ var runtimeKinds = []KindInfo{
 		oneOf(FieldVerb, "the command", "create", "start", "exec", "update", "delete", "kill", "state", "pause", "resume", "unknown"),
 		oneOf(
 			FieldReason, "why, as far as the error shows it: memory or disk space, systemd or the bus, a cgroup, seccomp, a time limit, "+
-				"a signal that was refused, its own program or its state file, or runc init ended early",
-			"memory", "disk", "systemd", "cgroup", "seccomp", "timeout", "signal", "init", "missing", "state",
+				"a signal that was refused, its own program or its state file, a hook or the NVIDIA driver behind it, or runc init ended early",
+			"memory", "disk", "systemd", "cgroup", "seccomp", "timeout", "signal", "init", "missing", "state", "hook", "driver",
 		),
 		text(FieldError, "as written"),
 		truth(FieldFirstCall, "in a trace: whether it is the first call of its thread. Where strace attached to the process, it may have waited before"),

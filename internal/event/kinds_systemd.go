@@ -184,6 +184,7 @@ var systemdKinds = []KindInfo{
 	}},
 	{Kind: KindHealthFailed, About: "the health check of a service fails until it succeeds again, as Talos says who runs it", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldService, "as Talos names it: kubelet; cri for the runtime of the pods"),
+		length(FieldAge, "since it fails, where a listing tells of it"),
 		text(FieldError, "as written"),
 		truth(FieldDeadline, "whether it ran into its time limit"),
 	}},

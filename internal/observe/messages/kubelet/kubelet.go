@@ -261,17 +261,19 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 		call = "a call by which relist reads a pod"
 	}
 	e := event.New(event.KindCRIError, call+" failed")
-	e.Fields = []event.Field{
-		event.FieldMethod.Text(method), event.FieldError.Text(reason),
-		event.FieldDeadline.Bool(table.IsDeadline(text) || table.IsDeadline(reason)),
-	}
+	plugin := repeated.NetworkPlugin(reason)
+	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && (plugin == "" || strings.Contains(reason, "code = DeadlineExceeded"))
+	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(late)}
 	e.AddText(event.FieldStage, repeated.CreateStage(reason))
-	if scan.ContainsAny(reason, networkFailures) {
+	if plugin != "" || scan.ContainsAny(reason, networkFailures) {
 		e.AddFields(event.FieldNetwork.Bool(true))
+		e.AddText(event.FieldPlugin, plugin)
 	}
 	e.AddNumber(event.FieldCount, r.Value("itemsReceived"))
 	e.AddFields(tooLarge(reason)...)
-	e.AddFields(repeated.LostRuntime(reason)...)
+	if plugin == "" { // else it is the plugin that has lost its daemon
+		e.AddFields(repeated.LostRuntime(reason)...)
+	}
 	quoted, _ := scan.Between(text, `"`, `"`)
 	e.IDs.Container = cmp.Or(
 		scan.ContainerID(r.Value("podSandboxId", "podSandboxID", "sandboxID", "containerID")), scan.ContainerID(quoted),
@@ -281,7 +283,7 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 		e.IDs.Sandbox, e.IDs.Container = e.IDs.Container, ""
 	}
 	e.IDs.Pod = podOf(r)
-	if table.IsDeadline(text) || table.IsDeadline(reason) {
+	if late {
 		e.Text = call + " ran into its deadline"
 	}
 	sayGone(&e)
@@ -300,8 +302,8 @@ const noService = "unknown service runtime."
 // networkFailures are what dockershim and kubenet, containerd and CRI-O write before the error of a
 // pod's network plugin.
 var networkFailures = []string{
-	"NetworkPlugin cni failed", "NetworkPlugin kubenet failed", "failed to setup network for sandbox", "failed to destroy network for sandbox",
-	"failed to create pod network sandbox", "failed to destroy network for pod sandbox", "plugin type=\"",
+	"etworkPlugin cni failed", "etworkPlugin kubenet failed", "failed to setup network for sandbox", "failed to destroy network for sandbox",
+	"failed to create pod network sandbox", "failed to destroy network for pod sandbox", `plugin type="`,
 }
 
 // rpcError is the error of a call in a text that ends with it; empty without one.

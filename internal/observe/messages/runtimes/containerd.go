@@ -55,6 +55,7 @@ var Containerd = table.Table{
 			exitFailed,
 		},
 		{[]string{"get state for ", "failed to get task for container ", "converting task to protobuf"}, stateTimeout},
+		{[]string{"because a prior stop with timeout"}, stopAgain},
 		{[]string{"Shim ttrpc connection closed when stopping "}, shimClosed},
 		{[]string{"if oom event occurred"}, oomUnknown},
 		{[]string{"failed to deactivate mounts"}, mountsLeft},
@@ -108,6 +109,10 @@ func criCall(r *event.Record) (event.Event, bool) {
 	e.Fields = []event.Field{event.FieldMethod.Text(method)}
 	e.Span = event.Span{Key: "cri/" + method + "/" + id, Edge: event.Begin}
 	e.Text = method + " of " + scan.Short(id)
+	if seconds := scan.Digits(scan.After(rest, " with timeout ")); seconds != "" { // StopContainer for "<id>" with timeout 30 (s)
+		grace, _ := time.ParseDuration(seconds + "s")
+		e.AddFields(event.FieldGrace.Duration(grace))
+	}
 	switch {
 	case strings.HasSuffix(rest, "returns successfully"):
 		e.Span.Edge = event.End
@@ -127,10 +132,15 @@ func criCall(r *event.Record) (event.Event, bool) {
 // failureFields is how a call of the CRI ended that did not end well. One that is canceled is one
 // whose caller waits no longer.
 func failureFields(reason string) []event.Field {
-	return []event.Field{
+	plugin := repeated.NetworkPlugin(reason)
+	fields := []event.Field{
 		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
-		event.FieldDeadline.Bool(table.IsDeadline(reason) || strings.Contains(reason, "context canceled")),
+		event.FieldDeadline.Bool(plugin == "" && (table.IsDeadline(reason) || strings.Contains(reason, "context canceled"))),
 	}
+	if plugin != "" {
+		fields = append(fields, event.FieldPlugin.Text(plugin))
+	}
+	return fields
 }
 
 // createCall is one end of a call that makes a sandbox or a container, which has no id before its end.
@@ -390,6 +400,16 @@ func shimClosed(r *event.Record) (event.Event, bool) {
 		e.IDs.Sandbox = e.IDs.Container
 	}
 	e.AddText(event.FieldError, table.ErrorOf(r))
+	return e, ok
+}
+
+// stopAgain is a container that was told to end before and has not (≥ 1.7.24, 2.0):
+//
+//	info Skipping the sending of signal terminated to container "<id>" because a prior stop with timeout>0 request already sent the signal
+func stopAgain(r *event.Record) (event.Event, bool) {
+	id := scan.After(r.Message(), ` to container "`, ` to container \"`)
+	e, ok := containerEvent(event.KindKillLate, id, "container * was told to stop before, and has not ended")
+	e.AddText(event.FieldSignal, scan.FirstWord(scan.After(r.Message(), "sending of signal ")))
 	return e, ok
 }
 

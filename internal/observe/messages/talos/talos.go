@@ -3,6 +3,7 @@ package talos
 
 import (
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
@@ -17,6 +18,7 @@ var Table = table.Table{
 	Component: "talos", Relays: []string{"kernel", table.HostProgram}, Unnamed: "talos",
 	Rows: []table.Row{
 		{[]string{"Health check failed: ", "Health check successful"}, healthCheck},
+		{[]string{"Health check failed: "}, healthListed},
 		{[]string{"going to restart forever: "}, startRefused},
 	},
 }
@@ -64,6 +66,39 @@ func healthCheck(r *event.Record) (event.Event, bool) {
 		e.AddFields(event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason)))
 	}
 	return e, true
+}
+
+// healthListed is a health check that fails, in what talosctl service prints of all services or of one:
+//
+//	10.5.0.2   kubelet      Running   Fail     12m2s ago     Health check failed: Get "http://127.0.0.1:10248/healthz": context deadline exceeded
+//	EVENTS     [Running]: Health check failed: Get "http://127.0.0.1:10248/healthz": context deadline exceeded (18h57m0s ago)
+//
+// Of one service the newest stands first, and the row does not name it: the kubelet is known by its port.
+func healthListed(r *event.Record) (event.Event, bool) {
+	head, reason, _ := strings.Cut(r.Message(), "Health check failed: ")
+	words, since := strings.Fields(head), ""
+	service := ""
+	switch n := len(words); {
+	case n == 6 && words[3] == "Fail" && words[5] == "ago":
+		service, since = words[1], words[4]
+	case n == 2 && words[0] == "EVENTS" && strings.HasSuffix(words[1], "]:") && strings.Contains(reason, ":10248/healthz"):
+		i := strings.LastIndex(reason, " (")
+		if i < 0 {
+			return event.Event{}, false
+		}
+		service, since = "kubelet", strings.TrimSuffix(reason[i+len(" ("):], " ago)")
+		reason = reason[:i]
+	default:
+		return event.Event{}, false
+	}
+	age, err := time.ParseDuration(since)
+	e := event.New(
+		event.KindHealthFailed, "the health check of "+service+" fails, since "+since+" before the list: "+table.Clip(reason),
+		event.FieldService.Text(service), event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason)),
+		event.FieldAge.Duration(age),
+	)
+	e.Component, e.Source, e.Open = component(service), source, true
+	return e, err == nil
 }
 
 // startRefused is a service of which machined cannot make a container, because nobody listens at the

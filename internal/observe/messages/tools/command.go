@@ -22,7 +22,7 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"DeadlineExceeded", "failed to connect: ", "unable to determine runtime API version", "validate service connection"}, crictlFailed},
 	{[]string{"dial unix "}, socketRefused},
 	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect"}, hangTold},
-	{[]string{"ctr: failed to dial ", "ctr: context deadline", "ctr: cannot access socket"}, ctrFailed},
+	{[]string{"ctr: failed to dial ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
 }}
 
 // dockerFailed is docker's client without its daemon:
@@ -30,9 +30,19 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 //	Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?
 //	error during connect: Get "http://%2Fvar%2Frun%2Fdocker.sock/v1.24/containers/json": dial unix /var/run/docker.sock: connect: connection refused
 //	Error response from daemon: Get …: context deadline exceeded.
+//
+// or with a daemon that meets an error of its node:
+//
+//	Error response from daemon: cannot stop container: web: tried to kill container, but did not receive an exit event
+//	Error response from daemon: container <id>: driver "overlay2" failed to remove root filesystem: unlinkat /var/lib/docker/overlay2/<layer>/merged: device or resource busy
 func dockerFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	said := strings.TrimPrefix(strings.TrimPrefix(text, "docker: "), "ERROR: ")
+	if reason, ok := strings.CutPrefix(said, "Error response from daemon: "); ok && r.Unit == "" && !table.IsDeadline(text) && scan.ContainsAny(reason, repeated.NodeErrors) {
+		e := event.New(event.KindRequestFailed, "dockerd fails: "+table.Clip(reason), table.ErrorFields(reason)...)
+		e.Component, e.Source, e.IDs.Container = "dockerd", facts.Commands, scan.FindID(reason)
+		return e, true
+	}
 	refused := strings.HasPrefix(said, "Cannot connect to the Docker daemon")
 	if !refused && !strings.HasPrefix(said, "error during connect: ") && !strings.HasPrefix(said, "Error response from daemon: ") ||
 		!refused && !table.IsDeadline(text) && !isRefused(text) {
@@ -63,10 +73,17 @@ func crictlFailed(r *event.Record) (event.Event, bool) {
 	return commandFailed(component, "crictl", text, isRefused(text)), true
 }
 
-// ctrFailed: ctr: failed to dial "/run/containerd/containerd.sock": context deadline exceeded.
+// ctrFailed is ctr or nerdctl without an answer of containerd:
+//
+//	ctr: failed to dial "/run/containerd/containerd.sock": context deadline exceeded
+//	FATA[0000] cannot access containerd socket "/run/containerd/containerd.sock": no such file or directory      (nerdctl)
 func ctrFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
-	return commandFailed("containerd", "ctr", text, isRefused(text) || strings.Contains(text, "cannot access socket")), r.Unit == ""
+	program, absent := "ctr", strings.Contains(text, "cannot access socket")
+	if strings.Contains(text, "cannot access containerd socket ") {
+		program, absent = "nerdctl", true
+	}
+	return commandFailed("containerd", program, text, isRefused(text) || absent), r.Unit == ""
 }
 
 // runtimes are the daemons at whose sockets clients of a runtime ask.
