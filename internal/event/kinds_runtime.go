@@ -26,6 +26,8 @@ const (
 	KindCgroupBusy    Kind = "runc.cgroup-busy"
 	KindShimClosed    Kind = "containerd.shim-closed"
 	KindShimLeaked    Kind = "containerd.shim-leaked"
+	KindCleanupKilled Kind = "containerd.cleanup-killed"
+	KindPluginFailed  Kind = "containerd.plugin-failed"
 	KindDatabaseWait  Kind = "containerd.database-wait"
 	KindOOMUnknown    Kind = "containerd.oom-unknown"
 	KindMountsLeft    Kind = "containerd.mounts-left"
@@ -131,6 +133,13 @@ var runtimeKinds = []KindInfo{
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindDatabaseWait, About: "containerd has waited for 10 s at its start for the file lock of its database", IDs: ofLine},
+	{Kind: KindCleanupKilled, About: "what cleans up after a shim that has gone did not end within containerd's 5 s, and was killed", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+	}},
+	{Kind: KindPluginFailed, About: "containerd goes on without its plugin for the CRI, which could not be loaded", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldPlugin, "as io.containerd.grpc.v1.cri"),
+		text(FieldError, "as written"),
+	}},
 	{Kind: KindShimLeaked, About: "containerd finds at its start a shim without a task, and cleans up after it", IDs: ofContainer},
 	{Kind: KindOOMUnknown, About: "the shim of a container that was killed did not say whether it was for memory (containerd 2.3 and later)", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldError, "as written"),

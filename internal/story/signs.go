@@ -209,8 +209,15 @@ func hasFailed(e *event.Event) bool {
 		return true
 	case "StopPodSandbox", "StopContainer":
 		return e.FieldText(event.FieldExited) != "true" && !strings.Contains(e.FieldText(event.FieldError), "not found")
+	case "StartContainer": // mostly its program is not there
+		return slices.ContainsFunc(startFailures, func(text string) bool { return strings.Contains(e.FieldText(event.FieldError), text) })
 	}
 	return false
+}
+
+// startFailures are in errors of a start that the node is to blame for.
+var startFailures = []string{
+	"failed to mount ", "device or resource busy", "input/output error", "cannot allocate memory", "ttrpc: closed", "stale NFS file handle", "transport endpoint is not connected",
 }
 
 // graceOf is how long a stop may take because its container has that time to end. One that is asked for
@@ -241,7 +248,7 @@ var saidBefore = []string{"(combined from similar events): ", "Failed to create 
 
 // noCauses are ends of errors that name no cause: of gRPC's codes the one for the rest, and a Go error
 // that is none.
-var noCauses = []string{": unknown", ": <nil>", ": %!w(<nil>)"}
+var noCauses = []string{": unknown", `": unavailable`, ": <nil>", ": %!w(<nil>)"}
 
 // describeFailure says why a call failed, without what a program printed below its first line.
 func describeFailure(e *event.Event) string {
@@ -347,7 +354,7 @@ func splitCause(text string) (head, end string) {
 // isCallOfFile says that a part of an error is the call and the file that Go's os package names:
 // mkdir /sys/fs/cgroup/x, dial unix /run/x.sock.
 func isCallOfFile(part string) bool {
-	call, path, ok := strings.Cut(part, " /")
+	call, path, ok := strings.Cut(strings.TrimPrefix(part, "Error while dialing "), " /") // as grpc writes it up to 1.46
 	return ok && !strings.Contains(path, " ") && strings.Count(call, " ") < 2
 }
 

@@ -97,6 +97,12 @@ func daemonOf(plugin string) string {
 	return strings.Join(slices.Compact(all), "|")
 }
 
+// hasMuteClient says that a client of the runtime got no answer in its time.
+func (n *nextChooser) hasMuteClient() bool {
+	mute := eventSort{kind: event.KindCommandFailed, fields: pastDeadline}
+	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return mute.fits(e) })
+}
+
 // hasOpenStop says that a container or a sandbox is to stop and does not: the runtime, its shim or a
 // process that the kernel holds is in the way, as where calls are late.
 func (n *nextChooser) hasOpenStop() bool {

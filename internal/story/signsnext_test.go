@@ -121,6 +121,7 @@ func TestClipSignKeepsTheCause(t *testing.T) {
 		`exec: "runc": executable file not found in $PATH`,
 		"mkdir /sys/fs/cgroup/pids/…/cri-containerd-0123456789ab.scope: read-only file system",
 		"dial unix /run/systemd/private: connect: connection refused",
+		"Error while dialing dial unix /run/containerd-nydus/containerd-nydus-grpc.sock: connect: connection refused",
 		"context deadline exceeded",
 	} {
 		written := strings.Replace(cause, "pids/…", "pids/kubepods.slice/kubepods-besteffort.slice", 1)

@@ -100,7 +100,7 @@ var strongKinds = []event.Kind{
 	event.KindManagerCrash, event.KindHungTask, event.KindBlockError, event.KindServerSilent, event.KindSoftLockup, event.KindForkRejected,
 	event.KindForkFailed, event.KindCgroupFailed, event.KindCrash, event.KindOOMKill, event.KindOutOfMemory, event.KindLockCycle, event.KindThreadSample,
 	event.KindBusLimit, event.KindQueueFull, event.KindBusUnsupported, event.KindPendingReplies,
-	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed,
+	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed, event.KindCleanupKilled,
 	event.KindExitFailed, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitStartFailed, event.KindUnitExit,
 	event.KindDatabaseWait, event.KindUnitStarting, event.KindHealthFailed,
 	event.KindFileSystem, event.KindNodeCondition, event.KindNodeNotReady, event.KindNetdevBusy, event.KindSendStalled,

@@ -240,6 +240,19 @@ func criError(r *event.Record) (event.Event, bool) {
 	return failedCall(r, method)
 }
 
+// lostRuntime says of the error of a call that the runtime cannot be reached. One that the runtime answers
+// with may be of a daemon that it needs itself, whose socket is no runtime's:
+//
+//	rpc error: code = Unavailable desc = failed to create containerd container: failed to stat snapshot …: connection error: … dial unix /run/containerd-nydus/containerd-nydus-grpc.sock: connect: connection refused
+func lostRuntime(reason string) []event.Field {
+	fields := repeated.LostRuntime(reason)
+	answered := strings.Contains(reason, " desc = failed to ")
+	if len(fields) > 0 && fields[0].Key == event.FieldGone && answered && !daemon.IsRuntime(fields[0].Value.Text()) {
+		return nil
+	}
+	return fields
+}
+
 // testedNode is the node that a test of Kubernetes waits for:
 //
 //	Condition Ready of node minion-1 is false instead of true. Reason: KubeletNotReady, message: container runtime is down
@@ -262,7 +275,8 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	}
 	e := event.New(event.KindCRIError, call+" failed")
 	plugin := repeated.NetworkPlugin(reason)
-	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && (plugin == "" || strings.Contains(reason, "code = DeadlineExceeded"))
+	ofCall, _, _ := strings.Cut(reason, `plugin type=`)
+	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && (plugin == "" || strings.Contains(ofCall, "code = DeadlineExceeded"))
 	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(late)}
 	e.AddText(event.FieldStage, repeated.CreateStage(reason))
 	if plugin != "" || scan.ContainsAny(reason, networkFailures) {
@@ -272,7 +286,7 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	e.AddNumber(event.FieldCount, r.Value("itemsReceived"))
 	e.AddFields(tooLarge(reason)...)
 	if plugin == "" { // else it is the plugin that has lost its daemon
-		e.AddFields(repeated.LostRuntime(reason)...)
+		e.AddFields(lostRuntime(reason)...)
 	}
 	quoted, _ := scan.Between(text, `"`, `"`)
 	e.IDs.Container = cmp.Or(

@@ -42,7 +42,7 @@ func LostRuntime(reason string) []event.Field {
 var NodeErrors = []string{
 	"did not receive an exit event", "no space left on device", "cannot allocate memory", "resource temporarily unavailable",
 	"input/output error", "read-only file system", "i/o timeout", "too many open files", "ttrpc: closed",
-	"failed to remove root filesystem", "dataset is busy", "device or resource busy",
+	"failed to remove root filesystem", "dataset is busy", "device or resource busy", "is already in progress", "holding the xtables lock",
 }
 
 // NetworkPlugin is the plugin of the CNI that an error says has failed (libcni ≥ 1.0); empty where it
@@ -123,7 +123,8 @@ func NameReserved(r *event.Record) (event.Event, bool) {
 	if e.IDs.Container = holder; method == "RunPodSandbox" {
 		e.IDs.Sandbox, e.IDs.Container = holder, ""
 	}
-	return e, ok && strings.Contains(text, "is reserved for")
+	recovers := strings.Contains(text, "failed to recover state") // at the start of containerd, which ends with it
+	return e, ok && !recovers && strings.Contains(text, "is reserved for")
 }
 
 // CreateStage is the stage at which CRI-O says that a create stands; empty where it says none. The

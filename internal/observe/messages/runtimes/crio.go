@@ -24,6 +24,7 @@ var CRIO = table.Table{
 		{[]string{"with stop signal timed out", "with stop signal("}, killLate},
 		{[]string{"Detected process ("}, killFails},
 		{[]string{"Stopping container: ", "Stopped container ", "Stopping pod sandbox: ", "Stopped pod sandbox"}, stopAsked},
+		{[]string{"level=fatal"}, fatalError},
 		{[]string{"not yet finished. Currently at stage ", "error reserving ctr name ", "error reserving pod name ", "context was either canceled or the deadline was exceeded"}, createWaits},
 		table.Crash,
 	},

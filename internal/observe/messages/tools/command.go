@@ -21,7 +21,7 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"annot connect to the Docker daemon", "error during connect: ", "Error response from daemon: "}, dockerFailed},
 	{[]string{"DeadlineExceeded", "failed to connect: ", "unable to determine runtime API version", "validate service connection"}, crictlFailed},
 	{[]string{"dial unix "}, socketRefused},
-	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect"}, hangTold},
+	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n"}, hangTold},
 	{[]string{"ctr: failed to dial ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
 }}
 
@@ -143,10 +143,8 @@ func hangTold(r *event.Record) (event.Event, bool) {
 	if m == nil || r.Unit != "" || r.Time.Known {
 		return event.Event{}, false
 	}
-	component := "dockerd"
-	if m[1] == "crictl" {
-		component = "cri"
-	}
+	component := map[string]string{"docker": "dockerd", "crictl": "cri"}[m[1]]
+	component = cmp.Or(component, "containerd")
 	command := strings.TrimRight(m[1]+" "+m[2], " `'\"")
 	e := event.New(
 		event.KindCommandHung, command+" does not come back, somebody says", event.FieldCommand.Text(command), event.FieldProgram.Text(m[1]),
@@ -157,7 +155,7 @@ func hangTold(r *event.Record) (event.Event, bool) {
 }
 
 // hangSentence is a command and, a few words behind it, that it hangs: 1 the program, 2 the rest.
-var hangSentence = regexp.MustCompile("\\b(docker|crictl) ((?:ps|pods|inspectp?|info|exec)\\b(?: [0-9a-f]{12,64})?)[`'\"]*(?: (?:commands?|calls?|is|was|also|just|will|would|it|and|or|on|that|the|this|node|still|all|completely|simply))* ?(?:hangs?|hung|hanging|stuck|never (?:returns?|comes? back)|(?:does not|doesn't|did not|didn't) (?:return|respond|answer|come back))\\b")
+var hangSentence = regexp.MustCompile("\\b(docker|crictl|nerdctl|ctr) ((?:-n k8s\\.io )?(?:ps|pods|inspectp?|info|exec|t(?:asks?)? ls|tasks? list|c(?:ontainers?)? ls)\\b(?: [0-9a-f]{12,64})?)[`'\"]*(?: (?:commands?|calls?|is|was|also|just|will|would|it|and|or|on|that|the|this|node|still|all|completely|simply))* ?(?:hangs?|hung|hanging|stuck|never (?:returns?|comes? back)|(?:does not|doesn't|did not|didn't) (?:return|respond|answer|come back))\\b")
 
 // isRefused tells a socket at which nobody listens, or that is not there.
 func isRefused(s string) bool {
