@@ -119,8 +119,9 @@ var systemdKinds = []KindInfo{
 		oneOf(FieldWhat, "what took too long: to start, to stop, or to send the sign of life that WatchdogSec= asks for", "start", "stop", "watchdog"),
 		text(FieldLimit, "as written"),
 	}},
-	{Kind: KindUnitRestart, About: "systemd is about to start such a unit again by itself", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindUnitRestart, About: "systemd, or Talos, is about to start such a unit again by itself", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime,
+		text(FieldHow, "it ended, as Talos says in the same line"),
 		count(FieldRestarts, "how often it has, where the line counts them"),
 	}},
 	{Kind: KindUnitGivenUp, About: "systemd starts such a unit no more because it was started too often", IDs: ofLine, Fields: []FieldInfo{

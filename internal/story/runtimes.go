@@ -92,7 +92,7 @@ func askOnly(m rules.Missing, runs []string) rules.Missing {
 
 // onTalos says that the node runs Talos, which has no shell.
 func (s *story) onTalos() bool {
-	return slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool { return e.Source == "talos.log" })
+	return s.timeline != nil && slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool { return e.Source == "talos.log" })
 }
 
 // talosCommands are how what the node's own tools show is read from elsewhere, by the sources; NODE is
@@ -121,6 +121,27 @@ func forTalos(m rules.Missing) rules.Missing {
 		}
 	}
 	return m
+}
+
+// cureForTalos are the commands that only look, on a node without a shell: those of the service that they
+// ask about.
+func cureForTalos(commands []string) []string {
+	var all []string
+	for _, c := range commands {
+		switch {
+		case strings.Contains(c, "talosctl ") || strings.HasPrefix(c, "kubectl ") || strings.HasPrefix(c, "timeout 20 kubectl "):
+		case strings.Contains(c, "kubelet"):
+			c = "timeout 60 talosctl -n NODE service kubelet; timeout 60 talosctl -n NODE logs kubelet --tail 100"
+		case strings.Contains(c, "containerd"):
+			c = "timeout 60 talosctl -n NODE service cri; timeout 60 talosctl -n NODE logs cri --tail 100"
+		default:
+			c = "timeout 60 talosctl -n NODE dmesg | tail -n 200"
+		}
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // listOfRuntimes is where a command names all runtimes, one after the other.

@@ -211,3 +211,17 @@ func TestTalosHasItsOwnCommands(t *testing.T) {
 		}
 	}
 }
+
+// TestCureForTalos holds that the first step of a cure needs no shell on Talos, and asks once for each
+// service.
+func TestCureForTalos(t *testing.T) {
+	const kubectl, client = "kubectl get nodes", "timeout 20 talosctl -n NODE service cri"
+	require.Equal(t, []string{
+		"timeout 60 talosctl -n NODE service kubelet; timeout 60 talosctl -n NODE logs kubelet --tail 100",
+		"timeout 60 talosctl -n NODE service cri; timeout 60 talosctl -n NODE logs cri --tail 100",
+		"timeout 60 talosctl -n NODE dmesg | tail -n 200", kubectl, client,
+	}, cureForTalos([]string{
+		"timeout 10 systemctl status kubelet --no-pager -l", "timeout 30 journalctl -u kubelet -n 100 --no-pager",
+		"timeout 30 journalctl -u containerd -n 60 --no-pager", "cat /proc/pressure/io", kubectl, client,
+	}))
+}

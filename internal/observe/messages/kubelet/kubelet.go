@@ -383,6 +383,7 @@ func spellings[T interface{ literal() string }](rows []T) (all []string) {
 //	        "ReconcileState: failed to update container" err="…" pod="ns/p" containerName="c" containerID="<id>" cpuSet="0-1"
 //	        "Container termination failed with gracePeriod" err="…" pod="ns/p" … containerID="containerd://<id>" gracePeriod=30
 //	        "Failed to get pod stats" err="failed to list all containers: rpc error: …"
+//	all     Failed cleaning pods: rpc error: …; "Failed cleaning pods" err="rpc error: …"
 //	≥ 1.35  "failed to update container" err="…" pod="ns/p" …
 //	≥ 1.36  no "Failed to list pod sandboxes" and no "ListContainers failed" any more: one pod is inspected without a list
 //
@@ -396,6 +397,7 @@ var callerErrors = []spelling{
 	{"getKubeletContainers failed", "ListContainers"},
 	{"ailed to list all containers", "ListContainers"}, // for the summary of resources
 	{"ailed to list containers: ", "ListContainers"},   // for the rotation of logs
+	{"Failed cleaning pods", "ListPodSandbox"},         // housekeeping, which begins with what relist begins with
 	{"Container runtime sanity check failed", "Status"},
 	{"ailed to update container", "UpdateContainerResources"},
 	{"econcileState: failed to add container", "UpdateContainerResources"},
@@ -414,6 +416,9 @@ func callerError(r *event.Record) (event.Event, bool) {
 	for _, c := range callerErrors {
 		if !strings.Contains(r.Message(), c.text) && !strings.Contains(failure, c.text) {
 			continue
+		}
+		if c.text == "Failed cleaning pods" && !strings.Contains(r.Raw, "rpc error: ") { // it also cleans cgroups
+			return event.Event{}, false
 		}
 		e, ok := failedCall(r, c.what)
 		if e.IDs.Container == "" {
@@ -456,12 +461,12 @@ func FindSyncError(text string) (method string) {
 	return ""
 }
 
-// syncError is the call that the sync of a pod says has run into its deadline. It repeats what the
-// client's line says, and is all that many tickets hold.
+// syncError is the call that the sync of a pod says has run into its deadline, or has failed in a network
+// plugin. It repeats what the client's line says, and is all that many tickets hold.
 func syncError(r *event.Record) (event.Event, bool) {
 	text := cmp.Or(table.ErrorOf(r), scan.After(r.Message(), ", skipping: "))
 	method := FindSyncError(text)
-	if method == "" || !table.IsDeadline(text) {
+	if method == "" || !table.IsDeadline(text) && repeated.NetworkPlugin(text) == "" {
 		return event.Event{}, false
 	}
 	e, ok := failedCall(r, method)

@@ -20,6 +20,8 @@ var Table = table.Table{
 		{[]string{"Health check failed: ", "Health check successful"}, healthCheck},
 		{[]string{"Health check failed: "}, healthListed},
 		{[]string{"going to restart forever: "}, startRefused},
+		{[]string{"going to restart forever: "}, serviceEnds},
+		{[]string{"going to restart forever: "}, serviceAgain},
 	},
 }
 
@@ -32,6 +34,56 @@ func cutService(r *event.Record) (service, message string, ok bool) {
 	head, message, ok := strings.Cut(r.Message(), "): ")
 	service, _, found := strings.Cut(scan.After(head, "service["), "](")
 	return service, strings.TrimSpace(message), ok && found && service != "" && !strings.ContainsAny(service, " []")
+}
+
+// cutEnded takes the service and the reason off a line about one that has ended or cannot be started, of
+// which nobody has lost the runtime. talosctl service has the line without the service before it:
+//
+//	service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 255
+//	service[cri](Waiting): Error running Process(["/bin/containerd" "--address" …]), going to restart forever: signal: killed
+//	EVENTS   [Waiting]: Error running Containerd(kubelet), going to restart forever: failed to create task: "kubelet": failed to start shim: mkdir /var: file exists: unknown (3s ago)
+func cutEnded(r *event.Record) (service, reason string, ok bool) {
+	head, reason, _ := strings.Cut(r.Message(), "going to restart forever: ")
+	service, _, ok = cutService(r)
+	if !ok {
+		service, ok = scan.Between(head, "Error running Containerd(", ")")
+	}
+	if i := strings.LastIndex(reason, " ("); i >= 0 && strings.HasSuffix(reason, " ago)") {
+		reason = reason[:i]
+	}
+	return service, strings.TrimSpace(reason), ok && component(service) != "talos" && !strings.Contains(reason, "connection refused")
+}
+
+// serviceEnds is the end of the kubelet or of the runtime as a service of Talos, or that it cannot be made.
+func serviceEnds(r *event.Record) (event.Event, bool) {
+	service, reason, ok := cutEnded(r)
+	how := ""
+	if code := scan.Digits(scan.After(reason, "exit code ", "exit status ")); code != "" {
+		how = "exited " + code
+	} else if reason == "signal: killed" {
+		how = "killed 9/KILL"
+	} else if made := scan.After(reason, "failed to create task: "); made != "" {
+		how = "not made: " + table.Clip(made)
+	}
+	daemon := component(service)
+	e := event.New(event.KindUnitExit, service+" ended: "+how, event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon), event.FieldHow.Text(how))
+	if daemon != "kubelet" {
+		e.AddFields(event.FieldRuntime.Text(daemon))
+	}
+	e.Component, e.Source = "talos", source
+	return e, ok && how != ""
+}
+
+// serviceAgain is the same line as what comes next: Talos starts the service again, in 5 seconds.
+func serviceAgain(r *event.Record) (event.Event, bool) {
+	service, reason, ok := cutEnded(r)
+	daemon := component(service)
+	e := event.New(event.KindUnitRestart, "Talos starts "+service+" again", event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon), event.FieldHow.Text(table.Clip(reason)))
+	if daemon != "kubelet" {
+		e.AddFields(event.FieldRuntime.Text(daemon))
+	}
+	e.Component, e.Source = "talos", source
+	return e, ok
 }
 
 // component is what a service is called where other programs tell of it.

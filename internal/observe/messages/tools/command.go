@@ -22,7 +22,7 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"DeadlineExceeded", "failed to connect: ", "unable to determine runtime API version", "validate service connection"}, crictlFailed},
 	{[]string{"dial unix "}, socketRefused},
 	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n"}, hangTold},
-	{[]string{"ctr: failed to dial ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
+	{[]string{"ctr: failed to ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
 }}
 
 // dockerFailed is docker's client without its daemon:
@@ -76,9 +76,19 @@ func crictlFailed(r *event.Record) (event.Event, bool) {
 // ctrFailed is ctr or nerdctl without an answer of containerd:
 //
 //	ctr: failed to dial "/run/containerd/containerd.sock": context deadline exceeded
+//	ctr: failed to kill task: context deadline exceeded: unknown
+//	ctr: failed to delete task: failed rootfs umount: failed to unmount target /run/containerd/…/<id>/rootfs: device or resource busy: unknown
 //	FATA[0000] cannot access containerd socket "/run/containerd/containerd.sock": no such file or directory      (nerdctl)
 func ctrFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
+	if strings.HasSuffix(text, "/rootfs: device or resource busy: unknown") {
+		e := event.New(event.KindMountsLeft, "the rootfs of "+scan.Short(scan.FindID(text))+" is left mounted", table.ErrorFields(text)...)
+		e.Component, e.Source, e.IDs.Container = "containerd", facts.Commands, scan.FindID(text)
+		return e, r.Unit == ""
+	}
+	if strings.HasPrefix(text, "ctr: failed to ") && !table.IsDeadline(text) && !isRefused(text) && !strings.HasPrefix(text, "ctr: failed to dial ") {
+		return event.Event{}, false // it was asked for something that is not there
+	}
 	program, absent := "ctr", strings.Contains(text, "cannot access socket")
 	if strings.Contains(text, "cannot access containerd socket ") {
 		program, absent = "nerdctl", true
@@ -114,19 +124,23 @@ func socketRefused(r *event.Record) (event.Event, bool) {
 // Clients is what a daemon or a tool of the node says that is itself a client of a runtime.
 var Clients = table.Table{
 	Component: "dockerd", Relays: []string{"crio", "containerd", "cni", table.HostProgram}, Unnamed: "node",
-	Rows: []table.Row{{[]string{"dial unix"}, daemonRefused}},
+	Rows: []table.Row{{[]string{"dial unix", "annot connect to the Docker daemon"}, daemonRefused}},
 }
 
 // daemonRefused is such a program that finds nobody at the socket of a runtime that is not its own:
 //
 //	dockerd  grpc: addrConn.createTransport failed to connect to {unix:///run/containerd/containerd.sock …}. Err :connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused". Reconnecting...
+//	cri-dockerd  failed to get docker version from dockerd: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?
 //	         failed to retrieve containerd version: rpc error: code = Unavailable desc = connection error: … connect: connection refused
 func daemonRefused(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message() + " " + table.ErrorOf(r))
-	if r.Unit == "" || !isRefused(text) {
+	owner, absent := table.WriterOf(r.Unit), strings.Contains(text, "annot connect to the Docker daemon")
+	if strings.Contains(r.Unit, "cri-docker") {
+		owner = "cri-dockerd"
+	}
+	if r.Unit == "" || !isRefused(text) && (!absent || owner != "cri-dockerd") {
 		return event.Event{}, false
 	}
-	owner := table.WriterOf(r.Unit)
 	for _, f := range repeated.LostRuntime(text) {
 		if name := f.Value.Text(); f.Key == event.FieldGone && name != owner && slices.Contains(runtimes, name) {
 			e := event.New(event.KindSocketRefused, r.Unit+" finds nobody at the socket of "+name, f, event.FieldProgram.Text(r.Unit), event.FieldError.Text(table.Clip(text)))
