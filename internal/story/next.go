@@ -31,6 +31,7 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 	if state >= Signs && state <= Possible {
 		n.addKernelStacks()
 		n.addPlugins()
+		n.addDriver()
 	}
 	switch {
 	case state == Confirmed:

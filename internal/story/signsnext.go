@@ -67,6 +67,14 @@ func (n *nextChooser) addPlugins() {
 	}
 }
 
+// addDriver asks for the kernel's log where a container did not start because of the NVIDIA driver.
+func (n *nextChooser) addDriver() {
+	failed := eventSort{kind: event.KindRuncFailed, fields: map[event.Key]string{event.FieldReason: "driver"}}
+	if slices.ContainsFunc(n.timeline.Events, failed.fits) && !n.hasWhole("kernel.log") {
+		n.addMissing([]rules.Missing{{Source: "kernel.log", Command: readKernelLog, Note: wantXid}})
+	}
+}
+
 // pluginDaemons are the containers of the daemons of network plugins, by how the plugins' names begin.
 var pluginDaemons = []struct{ plugin, container string }{
 	{"calico", "calico-node"},

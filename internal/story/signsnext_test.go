@@ -212,6 +212,16 @@ func TestTalosHasItsOwnCommands(t *testing.T) {
 	}
 }
 
+// TestDriverLeadsToTheKernel holds that a container which did not start because of the NVIDIA driver leads
+// to the kernel's log.
+func TestDriverLeadsToTheKernel(t *testing.T) {
+	failed := func(reason string) []event.Event {
+		return []event.Event{ev("runc.failed", when(1), field("reason", reason), func(e *event.Event) { e.Text = "runc create failed" })}
+	}
+	require.Equal(t, readKernelLog, evaluate(catalogOf(t, proven("slow-disk")), line(failed("driver")...)).Opening.Command)
+	require.NotEqual(t, readKernelLog, evaluate(catalogOf(t, proven("slow-disk")), line(failed("hook")...)).Opening.Command)
+}
+
 // TestCureForTalos holds that the first step of a cure needs no shell on Talos, and asks once for each
 // service.
 func TestCureForTalos(t *testing.T) {

@@ -135,6 +135,8 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 		switch {
 		case e.Span.Edge == event.Whole:
 			told = append(told, e)
+		case e.Span.State && len(open) > 0 && e.Span.Edge == event.Begin && isOfOtherProcess(open[0], e):
+			intervals, open = append(intervals, p.leaveOpen(open[0])), []*event.Event{e}
 		case e.Span.State && (e.Span.Edge == event.Begin) == (len(open) > 0):
 			if len(open) > 0 && slices.Contains(askedAgain, e.Kind) { // asked again while it lasts
 				setField(open[0], event.FieldRepeats, event.Int(int64(open[0].Count()+1)))

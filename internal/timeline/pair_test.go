@@ -65,6 +65,11 @@ func TestPair(t *testing.T) {
 			[]event.Event{begin(1, "01:30:00", state, call), begin(2, "01:32:00", state, call), end(3, "01:33:00", state, call)},
 			[]string{"01:30:00-01:33:00 2× c.log:1 c.log:3"},
 		},
+		{
+			"a state of a process that has ended is not that of the next one",
+			[]event.Event{begin(1, "01:30:00", state, call, pid(1)), begin(2, "01:40:00", state, call, pid(2)), end(3, "01:40:30", state, call, pid(2))},
+			[]string{"01:30:00-01:30:00… c.log:1", "01:40:00-01:40:30 c.log:2 c.log:3"},
+		},
 		{"its begin lies before the log", []event.Event{end(1, "01:30:00")}, []string{"…01:30:00-01:30:00 c.log:1"}},
 		{
 			"a state that is told more than once",

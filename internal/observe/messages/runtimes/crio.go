@@ -105,5 +105,20 @@ func createWaits(r *event.Record) (event.Event, bool) {
 // Reserved is what containerd says of a name, and the kubelet after it.
 var Reserved = table.Table{
 	Component: "containerd", Relays: []string{"kubelet"}, Unnamed: "containerd",
-	Rows: []table.Row{{[]string{"failed to reserve container name ", "failed to reserve sandbox name "}, repeated.NameReserved}},
+	Rows: []table.Row{
+		{[]string{"failed to reserve container name ", "failed to reserve sandbox name "}, repeated.NameReserved},
+		{[]string{"failed to create containerd task: ", "failed to start containerd task "}, taskNotStarted},
+	},
+}
+
+// taskNotStarted is the state of a container in what kubectl describes, where its shim did not start it in
+// time; in a log the call says so itself:
+//
+//	Message:      failed to create containerd task: context deadline exceeded: unknown
+func taskNotStarted(r *event.Record) (event.Event, bool) {
+	reason, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(r.Message()), "Message:")), "failed to ")
+	reason = "failed to " + reason
+	e := event.New(event.KindCRICall, "the shim did not start a container in time", event.FieldMethod.Text("StartContainer"))
+	e.AddFields(failureFields(reason)...)
+	return e, ok && r.Unit == "" && table.IsDeadline(reason)
 }
