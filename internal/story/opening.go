@@ -193,7 +193,9 @@ func (s *story) writeOpening(about *part, state State, next []NextStep, hypothes
 			o.Commands = append(o.Commands, commandFor(command, runs))
 		}
 		if s.onTalos() {
-			o.Commands = cureForTalos(o.Commands)
+			if o.Commands = cureForTalos(o.Commands); !strings.Contains(o.Advice, "NODE") {
+				o.Advice = strings.TrimSuffix(o.Advice, ".") + "; " + wantNode + "."
+			}
 		}
 	case len(next) > 0:
 		o.Command, o.Note, o.Hazard = next[0].Command, next[0].Note, next[0].Hazard

@@ -116,7 +116,7 @@ func forTalos(m rules.Missing) rules.Missing {
 	for source := range strings.SplitSeq(m.Source, " or ") {
 		for _, c := range talosCommands {
 			if c.source == source {
-				return rules.Missing{Source: c.shows, Command: c.command}
+				return rules.Missing{Source: c.shows, Command: c.command, Note: wantNode}
 			}
 		}
 	}

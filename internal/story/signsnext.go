@@ -43,7 +43,11 @@ func (n *nextChooser) addForSigns() {
 	for _, a := range afterSigns {
 		known := slices.ContainsFunc(a.kinds, func(start string) bool { return strings.HasPrefix(string(signs[0].kind), start) })
 		if known && len(n.steps) < maxForSigns && !n.hasWhole(a.source) {
-			n.addMissing([]rules.Missing{{Source: a.source, Command: a.command}})
+			m := rules.Missing{Source: a.source, Command: a.command}
+			if a.command == readTalosLogs {
+				m.Note = wantNode
+			}
+			n.addMissing([]rules.Missing{m})
 		}
 	}
 }

@@ -208,6 +208,7 @@ func TestTalosHasItsOwnCommands(t *testing.T) {
 		require.NotEmpty(t, r.Next)
 		for _, step := range r.Next {
 			require.Contains(t, step.Command, "talosctl -n NODE ")
+			require.Equal(t, wantNode, step.Note)
 		}
 	}
 }

@@ -202,6 +202,7 @@ const (
 	wantShims     = "all shims write their goroutines to the journal of containerd"
 	wantPlugins   = "a plugin that has run for minutes waits for its daemon or its datastore: look into their log then"
 	wantPluginLog = "the plugin is a client of this daemon, and the daemon of the API server: one of them did not do its part"
+	wantNode      = "NODE is the address of the node"
 	wantXid       = "its lines with NVRM tell of the driver, those with Xid of a fault of a GPU"
 	wantTwice     = "twice, 20 s apart, shows what does not move; it needs the rights of an administrator"
 	wantNoArgs    = "without the arguments of the processes: reading those can hang on a process in state D"
