@@ -99,6 +99,7 @@ const (
 	FieldGaveUp         Key = "gave_up"
 	FieldGone           Key = "gone"
 	FieldGoroutines     Key = "goroutines"
+	FieldGrace          Key = "grace"
 	FieldHandler        Key = "handler"
 	FieldHolder         Key = "holder"
 	FieldHolderComm     Key = "holder_comm"

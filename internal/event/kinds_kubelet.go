@@ -85,6 +85,7 @@ var kubeletKinds = []KindInfo{
 			truth(FieldCaller, "whether only the caller's line tells of it, because the line of the CRI client is lost"),
 			count(FieldCount, "the items of an answer that broke off in the middle"),
 			truth(FieldNetwork, "whether it failed in the plugin of the pod's network (CNI); absent where it did not"),
+			text(FieldPlugin, "of the CNI that failed, where the error names it, as cilium-cni"),
 			text(FieldStage, "at which CRI-O says that the request before stands, as container volume configuration"),
 		}, tooLarge, lostRuntime),
 	},

@@ -26,6 +26,8 @@ const (
 	KindCgroupBusy    Kind = "runc.cgroup-busy"
 	KindShimClosed    Kind = "containerd.shim-closed"
 	KindShimLeaked    Kind = "containerd.shim-leaked"
+	KindCleanupKilled Kind = "containerd.cleanup-killed"
+	KindPluginFailed  Kind = "containerd.plugin-failed"
 	KindDatabaseWait  Kind = "containerd.database-wait"
 	KindOOMUnknown    Kind = "containerd.oom-unknown"
 	KindMountsLeft    Kind = "containerd.mounts-left"
@@ -43,7 +45,9 @@ var runtimeKinds = []KindInfo{
 			text(FieldError, "as written"),
 			truth(FieldExited, "whether it failed because the container was gone"),
 			truth(FieldDeadline, "whether it ran into its time limit, or its caller stopped waiting"),
+			text(FieldPlugin, "of the CNI that failed, where the error names it, as cilium-cni"),
 			length(FieldCost, "as a patched build prints it"),
+			length(FieldGrace, "that the container has for its end, where it is to stop"),
 			text(FieldName, "of the container, where CRI-O tells it"),
 			truth(FieldReserved, "whether containerd says that an earlier call still has the name; absent otherwise"),
 			text(FieldStage, "at which CRI-O says that it stands, as container volume configuration"),
@@ -114,8 +118,8 @@ var runtimeKinds = []KindInfo{
 		oneOf(FieldVerb, "the command", "create", "start", "exec", "update", "delete", "kill", "state", "pause", "resume", "unknown"),
 		oneOf(
 			FieldReason, "why, as far as the error shows it: memory or disk space, systemd or the bus, a cgroup, seccomp, a time limit, "+
-				"a signal that was refused, its own program or its state file, or runc init ended early",
-			"memory", "disk", "systemd", "cgroup", "seccomp", "timeout", "signal", "init", "missing", "state",
+				"a signal that was refused, its own program or its state file, a hook or the NVIDIA driver behind it, or runc init ended early",
+			"memory", "disk", "systemd", "cgroup", "seccomp", "timeout", "signal", "init", "missing", "state", "hook", "driver",
 		),
 		text(FieldError, "as written"),
 		truth(FieldFirstCall, "in a trace: whether it is the first call of its thread. Where strace attached to the process, it may have waited before"),
@@ -129,6 +133,13 @@ var runtimeKinds = []KindInfo{
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindDatabaseWait, About: "containerd has waited for 10 s at its start for the file lock of its database", IDs: ofLine},
+	{Kind: KindCleanupKilled, About: "what cleans up after a shim that has gone did not end within containerd's 5 s, and was killed", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+	}},
+	{Kind: KindPluginFailed, About: "containerd goes on without its plugin for the CRI, which could not be loaded", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldPlugin, "as io.containerd.grpc.v1.cri"),
+		text(FieldError, "as written"),
+	}},
 	{Kind: KindShimLeaked, About: "containerd finds at its start a shim without a task, and cleans up after it", IDs: ofContainer},
 	{Kind: KindOOMUnknown, About: "the shim of a container that was killed did not say whether it was for memory (containerd 2.3 and later)", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldError, "as written"),

@@ -120,8 +120,9 @@ var systemdKinds = []KindInfo{
 		oneOf(FieldWhat, "what took too long: to start, to stop, to end after SIGKILL, or to send the sign of life that WatchdogSec= asks for", "start", "stop", "kill", "watchdog"),
 		text(FieldLimit, "as written"),
 	}},
-	{Kind: KindUnitRestart, About: "systemd is about to start such a unit again by itself", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindUnitRestart, About: "systemd, or Talos, is about to start such a unit again by itself", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime,
+		text(FieldHow, "it ended, as Talos says in the same line"),
 		count(FieldRestarts, "how often it has, where the line counts them"),
 	}},
 	{Kind: KindUnitGivenUp, About: "systemd starts such a unit no more because it was started too often", IDs: ofLine, Fields: []FieldInfo{
@@ -189,6 +190,7 @@ var systemdKinds = []KindInfo{
 	}},
 	{Kind: KindHealthFailed, About: "the health check of a service fails until it succeeds again, as Talos says who runs it", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldService, "as Talos names it: kubelet; cri for the runtime of the pods"),
+		length(FieldAge, "since it fails, where a listing tells of it"),
 		text(FieldError, "as written"),
 		truth(FieldDeadline, "whether it ran into its time limit"),
 	}},

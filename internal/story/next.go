@@ -27,10 +27,11 @@ const (
 // lacks, else the open questions of a stall, else what most of the other hypotheses lack. Nothing
 // where a cause is confirmed, or where nothing is wrong.
 func (s *story) chooseNext(about *part, state State, answers *rules.Result) []NextStep {
-	n := &nextChooser{story: s, answers: answers, known: map[string]bool{}, dead: s.isRuntimeDead(answers), held: s.holdsThread(), runs: s.findRuntimes()}
+	n := &nextChooser{story: s, answers: answers, known: map[string]bool{}, dead: s.isRuntimeDead(answers), held: s.holdsThread(), runs: s.findRuntimes(), talos: s.onTalos()}
 	if state >= Signs && state <= Possible {
 		n.addKernelStacks()
 		n.addPlugins()
+		n.addDriver()
 	}
 	switch {
 	case state == Confirmed:
@@ -41,8 +42,8 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addRivals(about)
 	}
 	stalled := s.isStalled()
-	if stalled && state <= Possible {
-		n.addQuestions()
+	if (stalled || state == Signs && (n.hasOpenStop() || n.hasMuteClient())) && state <= Possible {
+		n.addQuestions(stalled)
 	}
 	if state >= Signs && state <= Possible {
 		for i := range answers.Hypotheses {
@@ -72,6 +73,7 @@ type nextChooser struct {
 	answers *rules.Result
 	steps   []NextStep
 	known   map[string]bool // commands
+	talos   bool            // the node runs Talos
 	runs    []string        // the runtimes of the node; nil where they are not known
 	dead    bool            // the runtime is gone or stopped: it writes no dump
 	held    bool            // a thread of a daemon is in the kernel or held by a tracer: strace hangs on it
@@ -81,6 +83,9 @@ type nextChooser struct {
 func (n *nextChooser) addMissing(missing []rules.Missing) {
 	for _, m := range missing {
 		m = askOnly(m, n.runs)
+		if n.talos {
+			m = forTalos(m)
+		}
 		have := m.Source == "kubernetes" && n.listSources()[m.Source]
 		if m.Command == "" || n.known[m.Command] || have || len(n.steps) == maxNext || n.dead && asksForDump.MatchString(m.Command) || n.held && asksForTrace.MatchString(m.Command) || n.isAsked(m) {
 			continue
@@ -104,11 +109,12 @@ func (n *nextChooser) addRivals(about *part) {
 	}
 }
 
-// addQuestions adds what would answer the open questions of a stall.
-func (n *nextChooser) addQuestions() {
+// addQuestions adds what would answer the open questions of a stall, or of a call that does not end:
+// of that relist and its phase are no question.
+func (n *nextChooser) addQuestions(ofStall bool) {
 	sources := n.listSources()
 	for i := range questions {
-		if q := &questions[i]; n.mustAsk(q, sources) {
+		if q := &questions[i]; (ofStall || q.phase == "") && n.mustAsk(q, sources) {
 			n.addMissing([]rules.Missing{{Source: strings.Join(q.lacks, " or "), Command: q.command, Note: q.note}})
 		}
 	}

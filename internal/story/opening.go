@@ -192,6 +192,11 @@ func (s *story) writeOpening(about *part, state State, next []NextStep, hypothes
 		for _, command := range first.Commands {
 			o.Commands = append(o.Commands, commandFor(command, runs))
 		}
+		if s.onTalos() {
+			if o.Commands = cureForTalos(o.Commands); !strings.Contains(o.Advice, "NODE") {
+				o.Advice = strings.TrimSuffix(o.Advice, ".") + "; " + wantNode + "."
+			}
+		}
 	case len(next) > 0:
 		o.Command, o.Note, o.Hazard = next[0].Command, next[0].Note, next[0].Hazard
 	}

@@ -90,6 +90,60 @@ func askOnly(m rules.Missing, runs []string) rules.Missing {
 	return m
 }
 
+// onTalos says that the node runs Talos, which has no shell.
+func (s *story) onTalos() bool {
+	return s.timeline != nil && slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool { return e.Source == "talos.log" })
+}
+
+// talosCommands are how what the node's own tools show is read from elsewhere, by the sources; NODE is
+// the node's address.
+var talosCommands = []struct{ source, shows, command string }{
+	{"kernel.log", "kernel.log", "timeout 60 talosctl -n NODE dmesg > dmesg.txt"},
+	{"systemd.log", "kernel.log", "timeout 60 talosctl -n NODE dmesg > dmesg.txt"},
+	{"kubelet.log", "kubelet.log", "timeout 60 talosctl -n NODE logs kubelet > kubelet.log"},
+	{"containerd.log", "containerd.log", "timeout 60 talosctl -n NODE logs cri > cri.log"},
+	{"goroutines.containerd", "containerd.log", "timeout 60 talosctl -n NODE logs cri > cri.log"},
+	{"processes", "processes", "timeout 60 talosctl -n NODE processes > ps.txt"},
+	{"units", "units", "timeout 60 talosctl -n NODE services > services.txt"},
+	{"collect", "collect", "timeout 300 talosctl -n NODE support"},
+}
+
+// forTalos is what is asked for on a node that runs Talos.
+func forTalos(m rules.Missing) rules.Missing {
+	if strings.HasPrefix(m.Command, "kubectl ") || strings.Contains(m.Command, "talosctl ") {
+		return m
+	}
+	for source := range strings.SplitSeq(m.Source, " or ") {
+		for _, c := range talosCommands {
+			if c.source == source {
+				return rules.Missing{Source: c.shows, Command: c.command, Note: wantNode}
+			}
+		}
+	}
+	return m
+}
+
+// cureForTalos are the commands that only look, on a node without a shell: those of the service that they
+// ask about.
+func cureForTalos(commands []string) []string {
+	var all []string
+	for _, c := range commands {
+		switch {
+		case strings.Contains(c, "talosctl ") || strings.HasPrefix(c, "kubectl ") || strings.HasPrefix(c, "timeout 20 kubectl "):
+		case strings.Contains(c, "kubelet"):
+			c = "timeout 60 talosctl -n NODE service kubelet; timeout 60 talosctl -n NODE logs kubelet --tail 100"
+		case strings.Contains(c, "containerd"):
+			c = "timeout 60 talosctl -n NODE service cri; timeout 60 talosctl -n NODE logs cri --tail 100"
+		default:
+			c = "timeout 60 talosctl -n NODE dmesg | tail -n 200"
+		}
+		if !slices.Contains(all, c) {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
 // listOfRuntimes is where a command names all runtimes, one after the other.
 var listOfRuntimes = regexp.MustCompile(`(?:-u )?\bcontainerd (?:-u )?dockerd?\b(?: (?:-u )?crio\b)?|\bcontainerd,docker,crio\b|/tmp/containerd\S+ /var/run/docker/\S+ /tmp/crio-goroutine-stacks-\*\.log`)
 

@@ -32,7 +32,7 @@ var sourceWords = map[string]string{
 	"samples.proc": "what /proc says of the threads", "strace": "a trace by strace",
 	"units": "the units of systemd", "kubernetes": "what kubectl describes", "mounts": "the mounts",
 	"node": "files of the node", "udevcookies": "the cookies of udev", "config": "settings", "collect": "a whole bundle of the node",
-	"versions": "the versions of the programs", "metrics": "the metrics", "clock.log": "the log of chronyd or ntpd", "node.log": "the log of the node",
+	"versions": "the versions of the programs", "metrics": "the metrics", "clock.log": "the log of chronyd or ntpd", "cni.log": "the log of the network plugin's daemon", "node.log": "the log of the node",
 }
 
 // What a story says. Verbs are those of package fmt.

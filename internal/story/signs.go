@@ -135,6 +135,8 @@ func rankAmongKind(e *event.Event) int {
 	switch {
 	case e.FieldText(event.FieldCondition) == "Ready":
 		return 0
+	case e.Kind == event.KindRuncFailed && e.FieldText(event.FieldReason) == "hook": // what it ran says more
+		return 2
 	case e.Kind == event.KindGoroutine && slices.Contains([]string{"cri", "docker-api"}, e.FieldText(event.FieldDoing)):
 		return 2
 	}
@@ -202,7 +204,7 @@ func describeSign(e *event.Event) string {
 		return describeCondition(e)
 	case e.Kind == event.KindFact:
 		return shortage(e)
-	case e.Kind == event.KindCRICall && hasFailed(e), e.Kind == event.KindCRIError && strings.HasSuffix(text, " failed") && e.FieldText(event.FieldError) != "":
+	case e.Kind == event.KindCRICall && hasFailed(e), e.Kind == event.KindCRIError && saysFailed(text) && e.FieldText(event.FieldError) != "":
 		return describeFailure(e)
 	case d < time.Second || strings.Contains(strings.ReplaceAll(text, " ", ""), event.DurationText(d)):
 		return text
@@ -214,10 +216,43 @@ func describeSign(e *event.Event) string {
 	return text + ", for " + event.DurationText(d)
 }
 
-// hasFailed says that a call which makes a pod or a container has failed. Calls about containers
-// that have just gone fail on healthy nodes, too.
+// hasFailed says that a call which makes or stops a pod or a container has failed. Other calls about
+// containers that have just gone fail on healthy nodes, too.
 func hasFailed(e *event.Event) bool {
-	return e.FieldText(event.FieldOutcome) == "failed" && slices.Contains([]string{"RunPodSandbox", "CreateContainer"}, e.FieldText(event.FieldMethod))
+	if e.FieldText(event.FieldOutcome) != "failed" {
+		return false
+	}
+	switch e.FieldText(event.FieldMethod) {
+	case "RunPodSandbox", "CreateContainer":
+		return true
+	case "StopPodSandbox", "StopContainer":
+		return e.FieldText(event.FieldExited) != "true" && !strings.Contains(e.FieldText(event.FieldError), "not found")
+	case "StartContainer": // mostly its program is not there
+		return slices.ContainsFunc(startFailures, func(text string) bool { return strings.Contains(e.FieldText(event.FieldError), text) })
+	}
+	return false
+}
+
+// startFailures are in errors of a start that the node is to blame for.
+var startFailures = []string{
+	"failed to mount ", "device or resource busy", "input/output error", "cannot allocate memory", "ttrpc: closed", "stale NFS file handle", "transport endpoint is not connected",
+}
+
+// graceOf is how long a stop may take because its container has that time to end. One that is asked for
+// again has lost its caller, and has none.
+func graceOf(e *event.Event) time.Duration {
+	v, ok := e.Get(event.FieldGrace)
+	seconds, number := v.Number()
+	if !ok || !number || e.Count() > 1 {
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// saysFailed says that a text tells of a failure, and of no more; Events of the API add when that was.
+func saysFailed(text string) bool {
+	what, when, _ := strings.Cut(text, " (")
+	return strings.HasSuffix(what, " failed") && (when == "" || strings.HasSuffix(when, ")"))
 }
 
 // fullID is the id of a container or a sandbox; its first part is what people look for.
@@ -226,15 +261,26 @@ var fullID = regexp.MustCompile(`\b([0-9a-f]{12})[0-9a-f]{52}\b`)
 // noCode is the head of an error of gRPC that names no kind of error.
 const noCode = "rpc error: code = Unknown desc = "
 
+// saidBefore are what an Event of a pod says before the error of a call that the sign names.
+var saidBefore = []string{"(combined from similar events): ", "Failed to create pod sandbox: "}
+
 // noCauses are ends of errors that name no cause: of gRPC's codes the one for the rest, and a Go error
 // that is none.
-var noCauses = []string{": unknown", ": <nil>", ": %!w(<nil>)"}
+var noCauses = []string{": unknown", `": unavailable`, ": <nil>", ": %!w(<nil>)"}
 
 // describeFailure says why a call failed, without what a program printed below its first line.
 func describeFailure(e *event.Event) string {
 	why, _, _ := strings.Cut(e.FieldText(event.FieldError), "\n")
 	why, _, _ = strings.Cut(why, `\n`)
 	why = fullID.ReplaceAllString(strings.ReplaceAll(why, noCode, ""), "$1")
+	for _, before := range saidBefore {
+		why = strings.TrimPrefix(why, before)
+	}
+	said := e.Text
+	if plugin := e.FieldText(event.FieldPlugin); plugin != "" {
+		said = strings.Replace(said, " failed", " failed in the network plugin "+plugin, 1)
+		why = afterPlugin(why)
+	}
 	why = strings.TrimRight(why, `:"\ `)
 	if before, after, _ := strings.Cut(why, `: "`); strings.Count(why, `"`)%2 == 1 && !strings.Contains(after, `"`) {
 		why = before + ": " + after // the quotation ended below
@@ -244,10 +290,26 @@ func describeFailure(e *event.Event) string {
 			why, i = rest, -1
 		}
 	}
-	if why == "" {
-		return e.Text
+	if why = strings.TrimRight(why, `:" `); why == "" {
+		return said
 	}
-	return strings.TrimSuffix(e.Text, " failed") + " failed: " + why
+	if !strings.Contains(said, " failed") {
+		said += " failed"
+	}
+	return said + ": " + why
+}
+
+// afterPlugin is what a network plugin says, behind what the runtime says of the pod and of the plugin.
+func afterPlugin(why string) string {
+	why = strings.ReplaceAll(why, `\"`, `"`)
+	_, said, typed := strings.Cut(why, `plugin type="`)
+	if _, rest, ok := strings.Cut(said, "): "); ok { // … failed (add):
+		return rest
+	}
+	if _, rest, ok := strings.Cut(why, " cmd: "); ok && !typed {
+		return rest
+	}
+	return why
 }
 
 // Bounds of a sign in a sentence, in bytes.
@@ -310,7 +372,7 @@ func splitCause(text string) (head, end string) {
 // isCallOfFile says that a part of an error is the call and the file that Go's os package names:
 // mkdir /sys/fs/cgroup/x, dial unix /run/x.sock.
 func isCallOfFile(part string) bool {
-	call, path, ok := strings.Cut(part, " /")
+	call, path, ok := strings.Cut(strings.TrimPrefix(part, "Error while dialing "), " /") // as grpc writes it up to 1.46
 	return ok && !strings.Contains(path, " ") && strings.Count(call, " ") < 2
 }
 
@@ -360,7 +422,7 @@ func isRoutine(e *event.Event) bool {
 		return e.FieldText(event.FieldMethod) == "ExecSync" ||
 			e.FieldText(event.FieldMethod) == "ContainerStatus" && strings.Contains(e.FieldText(event.FieldError), "code = NotFound")
 	case event.KindCRICall:
-		return e.FieldText(event.FieldDeadline) != "true" && e.Duration() < longCall && !hasFailed(e)
+		return e.FieldText(event.FieldDeadline) != "true" && e.Duration() < longCall+graceOf(e) && !hasFailed(e)
 	case event.KindDaemonBoot, event.KindUnitStarting, event.KindHealthFailed: // at its start a service does not answer yet
 		return !e.Open && e.Duration() < longBoot
 	case event.KindSyncLoopLate:

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -18,6 +19,7 @@ type afterSign struct {
 const (
 	readKubeletLog = "timeout 60 journalctl -u kubelet -o export --since '1 hour ago' > kubelet.export"
 	readRuntimeLog = "timeout 60 journalctl -u containerd -u docker -u crio -o export --since '1 hour ago' > runtime.export"
+	readTalosLogs  = "timeout 60 talosctl -n NODE logs kubelet > kubelet.log; timeout 60 talosctl -n NODE logs cri > cri.log"
 	readAllLogs    = "timeout 60 journalctl -o export --since '1 hour ago' > all.export"
 )
 
@@ -27,7 +29,8 @@ var afterSigns = []afterSign{
 	{[]string{"kernel.", "thread.", "process", "device.", string(event.KindSyscall), string(event.KindShutdown)}, "kernel.log", readKernelLog},
 	{[]string{"kernel.", "thread.", "process", string(event.KindSyscall)}, "processes", listThreads},
 	{[]string{"kubelet.", "kubernetes.", string(event.KindNodeCondition), "goroutine.", "lock."}, "kubelet.log", readKubeletLog},
-	{[]string{"cri.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log", readRuntimeLog},
+	{[]string{"cri.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log or dockerd.log or crio.log", readRuntimeLog},
+	{[]string{string(event.KindHealthFailed)}, "kubelet.log or containerd.log", readTalosLogs},
 	{[]string{""}, "systemd.log", readAllLogs},
 }
 
@@ -40,7 +43,11 @@ func (n *nextChooser) addForSigns() {
 	for _, a := range afterSigns {
 		known := slices.ContainsFunc(a.kinds, func(start string) bool { return strings.HasPrefix(string(signs[0].kind), start) })
 		if known && len(n.steps) < maxForSigns && !n.hasWhole(a.source) {
-			n.addMissing([]rules.Missing{{Source: a.source, Command: a.command}})
+			m := rules.Missing{Source: a.source, Command: a.command}
+			if a.command == readTalosLogs {
+				m.Note = wantNode
+			}
+			n.addMissing([]rules.Missing{m})
 		}
 	}
 }
@@ -52,19 +59,77 @@ const maxForSigns = 2
 // only passed on what the plugin said.
 func (n *nextChooser) addPlugins() {
 	failed := eventSort{kind: event.KindCRIError, fields: map[event.Key]string{event.FieldNetwork: "true"}}
+	for _, e := range n.timeline.Events {
+		if plugin := e.FieldText(event.FieldPlugin); plugin != "" && (e.Kind == event.KindCRIError || e.Kind == event.KindCRICall) {
+			n.addMissing([]rules.Missing{{Source: "cni.log", Command: fmt.Sprintf(readPluginLog, daemonOf(plugin)), Note: wantPluginLog}})
+			return
+		}
+	}
 	has := slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return failed.fits(e) })
 	if has && !n.listSources()["processes"] {
 		n.addMissing([]rules.Missing{{Source: "processes", Command: listPlugins, Note: wantPlugins}})
 	}
 }
 
-// hasWhole says that the input holds a source as its writer wrote it, or that plegdiag collect has
+// addDriver asks for the kernel's log where a container did not start because of the NVIDIA driver.
+func (n *nextChooser) addDriver() {
+	failed := eventSort{kind: event.KindRuncFailed, fields: map[event.Key]string{event.FieldReason: "driver"}}
+	if slices.ContainsFunc(n.timeline.Events, failed.fits) && !n.hasWhole("kernel.log") {
+		n.addMissing([]rules.Missing{{Source: "kernel.log", Command: readKernelLog, Note: wantXid}})
+	}
+}
+
+// pluginDaemons are the containers of the daemons of network plugins, by how the plugins' names begin.
+var pluginDaemons = []struct{ plugin, container string }{
+	{"calico", "calico-node"},
+	{"cilium", "cilium-agent"},
+	{"aws-cni", "aws-node"},
+	{"vpc-cni", "aws-node"},
+	{"flannel", "flannel"},
+	{"multus", "multus|ovnkube"},
+	{"ovn", "ovnkube"},
+	{"azure", "cns"},
+	{"antrea", "antrea"},
+	{"weave", "weave"},
+	{"terway", "terway"},
+	{"kube-ovn", "cni-server"},
+	{"kube-router", "kube-router"},
+}
+
+// daemonOf is what the daemon's container is called of a network plugin; of one that is not known, all
+// that are.
+func daemonOf(plugin string) string {
+	var all []string
+	for _, d := range pluginDaemons {
+		if strings.HasPrefix(plugin, d.plugin) {
+			return d.container
+		}
+		all = append(all, d.container)
+	}
+	return strings.Join(slices.Compact(all), "|")
+}
+
+// hasMuteClient says that a client of the runtime got no answer in its time.
+func (n *nextChooser) hasMuteClient() bool {
+	mute := eventSort{kind: event.KindCommandFailed, fields: pastDeadline}
+	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return mute.fits(e) })
+}
+
+// hasOpenStop says that a container or a sandbox is to stop and does not: the runtime, its shim or a
+// process that the kernel holds is in the way, as where calls are late.
+func (n *nextChooser) hasOpenStop() bool {
+	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool {
+		return e.Kind == event.KindCRICall && e.Open && strings.HasPrefix(e.FieldText(event.FieldMethod), "Stop") && !isRoutine(e)
+	})
+}
+
+// hasWhole says that the input holds a source, or one of several, as its writer wrote it, or that plegdiag collect has
 // taken what there was of it.
 func (n *nextChooser) hasWhole(source string) bool {
-	collected := n.listSources()["collect"]
+	collected, sources := n.listSources()["collect"], strings.Split(source, " or ")
 	for i := range n.timeline.Coverage {
 		c := &n.timeline.Coverage[i]
-		if c.Source == source && (c.IsDense() || collected || !strings.HasSuffix(source, ".log")) {
+		if slices.Contains(sources, c.Source) && (c.IsDense() || collected || !strings.HasSuffix(source, ".log")) {
 			return true
 		}
 	}

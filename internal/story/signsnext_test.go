@@ -1,6 +1,7 @@
 package story
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -120,6 +121,7 @@ func TestClipSignKeepsTheCause(t *testing.T) {
 		`exec: "runc": executable file not found in $PATH`,
 		"mkdir /sys/fs/cgroup/pids/…/cri-containerd-0123456789ab.scope: read-only file system",
 		"dial unix /run/systemd/private: connect: connection refused",
+		"Error while dialing dial unix /run/containerd-nydus/containerd-nydus-grpc.sock: connect: connection refused",
 		"context deadline exceeded",
 	} {
 		written := strings.Replace(cause, "pids/…", "pids/kubepods.slice/kubepods-besteffort.slice", 1)
@@ -148,4 +150,89 @@ func TestCallsOfARestartAreNoSign(t *testing.T) {
 	met.Fields = append(slices.Clone(met.Fields), event.FieldRestarting.Bool(true))
 	require.Len(t, evaluate(catalogOf(t, proven("slow-disk")), line(refused)).Signs, 1)
 	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(met)).Signs)
+}
+
+// TestNamedPluginLeadsToItsDaemon holds that a call which failed in a network plugin is said with the
+// plugin's own words, and leads to the log of its daemon.
+func TestNamedPluginLeadsToItsDaemon(t *testing.T) {
+	const reason = `rpc error: code = Unknown desc = failed to setup network for sandbox "0": plugin type="%s" name="lab" failed (add): dial tcp 127.0.0.1:50051: connect: connection refused`
+	for plugin, daemon := range map[string]string{"aws-cni": "'aws-node'", "cilium-cni": "'cilium-agent'", "lab-cni": "calico-node|cilium-agent|aws-node|"} {
+		failed := ev("kubelet.cri-error", when(1), field("method", "RunPodSandbox"), field("network", "true"), field("plugin", plugin), func(e *event.Event) {
+			e.Text = "RunPodSandbox failed (5m before the list)"
+			e.AddFields(event.FieldError.Text(fmt.Sprintf(reason, plugin)))
+		})
+		r := evaluate(catalogOf(t, proven("slow-disk")), line(failed))
+		require.Equal(t, "RunPodSandbox failed in the network plugin "+plugin+" (5m before the list): dial tcp 127.0.0.1:50051: connect: connection refused", r.Headline)
+		require.Contains(t, r.Opening.Command, daemon)
+		require.Equal(t, wantPluginLog, r.Opening.Note)
+	}
+}
+
+// TestStopThatDoesNotEnd holds that a stop which outlives the time that its container has for its end is a
+// sign, and one that is asked for again, and that the runtime's goroutines and the processes show more.
+func TestStopThatDoesNotEnd(t *testing.T) {
+	stop := func(from, to float64, change ...setup) []event.Event {
+		return []event.Event{ev("cri.call", append([]setup{when(from), field("method", "StopContainer"), func(e *event.Event) {
+			e.Text, e.End, e.Open, e.Component, e.Source = "StopContainer of 0123", at(to), true, "crio", "crio.log"
+			e.AddFields(event.FieldGrace.Duration(300 * time.Second))
+		}}, change...)...)}
+	}
+	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(stop(1, 300)...)).Signs)
+	for _, late := range [][]event.Event{stop(1, 400), stop(1, 300, func(e *event.Event) { e.AddFields(event.FieldRepeats.Int(2)) })} {
+		r := evaluate(catalogOf(t, proven("slow-disk")), line(late...))
+		require.Len(t, r.Signs, 1)
+		require.Contains(t, r.Signs[0].Text, "StopContainer of 0123 has not ended after ")
+		require.Contains(t, r.Opening.Command, "kill -USR1 $(pidof")
+		require.Equal(t, listThreads, r.Next[1].Command)
+	}
+}
+
+// TestFailedStopIsSaid holds that a stop which failed is a sign, and none of a container that has gone.
+func TestFailedStopIsSaid(t *testing.T) {
+	failed := func(reason string) event.Event {
+		return ev("cri.call", when(1), field("method", "StopPodSandbox"), field("outcome", "failed"), field("error", reason), func(e *event.Event) { e.Text = "StopPodSandbox of 0123 failed" })
+	}
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(failed("failed to destroy network: i/o timeout")))
+	require.Equal(t, "StopPodSandbox of 0123 failed: failed to destroy network: i/o timeout", r.Headline)
+	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(failed("no running task found: task 0123 not found: not found"))).Signs)
+}
+
+// TestTalosHasItsOwnCommands holds that a node without a shell is asked through Talos.
+func TestTalosHasItsOwnCommands(t *testing.T) {
+	failing := ev("daemon.health-failed", when(1), field("service", "kubelet"), func(e *event.Event) {
+		e.Text, e.Component, e.Source, e.Open = "the health check of kubelet fails", "kubelet", "talos.log", true
+	})
+	blocked := ev("kernel.block-error", when(1), func(e *event.Event) { e.Text = "a disk reports an error" })
+	for _, events := range [][]event.Event{{failing}, {failing, blocked}} {
+		r := evaluate(catalogOf(t, proven("slow-disk")), line(events...))
+		require.NotEmpty(t, r.Next)
+		for _, step := range r.Next {
+			require.Contains(t, step.Command, "talosctl -n NODE ")
+			require.Equal(t, wantNode, step.Note)
+		}
+	}
+}
+
+// TestDriverLeadsToTheKernel holds that a container which did not start because of the NVIDIA driver leads
+// to the kernel's log.
+func TestDriverLeadsToTheKernel(t *testing.T) {
+	failed := func(reason string) []event.Event {
+		return []event.Event{ev("runc.failed", when(1), field("reason", reason), func(e *event.Event) { e.Text = "runc create failed" })}
+	}
+	require.Equal(t, readKernelLog, evaluate(catalogOf(t, proven("slow-disk")), line(failed("driver")...)).Opening.Command)
+	require.NotEqual(t, readKernelLog, evaluate(catalogOf(t, proven("slow-disk")), line(failed("hook")...)).Opening.Command)
+}
+
+// TestCureForTalos holds that the first step of a cure needs no shell on Talos, and asks once for each
+// service.
+func TestCureForTalos(t *testing.T) {
+	const kubectl, client = "kubectl get nodes", "timeout 20 talosctl -n NODE service cri"
+	require.Equal(t, []string{
+		"timeout 60 talosctl -n NODE service kubelet; timeout 60 talosctl -n NODE logs kubelet --tail 100",
+		"timeout 60 talosctl -n NODE service cri; timeout 60 talosctl -n NODE logs cri --tail 100",
+		"timeout 60 talosctl -n NODE dmesg | tail -n 200", kubectl, client,
+	}, cureForTalos([]string{
+		"timeout 10 systemctl status kubelet --no-pager -l", "timeout 30 journalctl -u kubelet -n 100 --no-pager",
+		"timeout 30 journalctl -u containerd -n 60 --no-pager", "cat /proc/pressure/io", kubectl, client,
+	}))
 }

@@ -100,7 +100,7 @@ var strongKinds = []event.Kind{
 	event.KindManagerCrash, event.KindHungTask, event.KindBlockError, event.KindServerSilent, event.KindSoftLockup, event.KindForkRejected,
 	event.KindForkFailed, event.KindCgroupFailed, event.KindCrash, event.KindOOMKill, event.KindOutOfMemory, event.KindLockCycle, event.KindThreadSample,
 	event.KindBusLimit, event.KindQueueFull, event.KindBusUnsupported, event.KindPendingReplies,
-	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed,
+	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed, event.KindCleanupKilled,
 	event.KindExitFailed, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitTimeout, event.KindMountFailed, event.KindUnitStartFailed, event.KindUnitExit,
 	event.KindDatabaseWait, event.KindUnitStarting, event.KindHealthFailed,
 	event.KindFileSystem, event.KindNodeCondition, event.KindNodeNotReady, event.KindNetdevBusy, event.KindSendStalled,
@@ -192,6 +192,7 @@ const (
 	dumpShims      = "kill -USR1 $(pgrep -x containerd-shim); sleep 2; timeout 30 journalctl -u containerd -o export --since '2 min ago' > containerd.export"
 	dumpKubelet    = "kubectl get --raw \"/api/v1/nodes/$(hostname)/proxy/debug/pprof/goroutine?debug=2\" > kubelet.goroutines"
 	listPlugins    = `for n in $(ls /opt/cni/bin); do timeout 10 ps -C "$n" -o pid,ppid,lstart,stat,wchan:32,comm --no-headers; done > plugins.txt`
+	readPluginLog  = `for c in $(timeout 20 crictl ps -a -q --name '%s'); do timeout 20 crictl logs --tail 200 "$c"; done > cni.log 2>&1`
 	listThreads    = "timeout 10 ps -eLo pid,tid,ppid,lstart,stat,wchan:32,comm > threads.txt"
 	readKernelLog  = "timeout 20 dmesg -T > dmesg.txt"
 )
@@ -201,6 +202,9 @@ const (
 	wantWholeDump = "take the whole file: the dump in this bundle does not show who holds the lock"
 	wantShims     = "all shims write their goroutines to the journal of containerd"
 	wantPlugins   = "a plugin that has run for minutes waits for its daemon or its datastore: look into their log then"
+	wantPluginLog = "the plugin is a client of this daemon, and the daemon of the API server: one of them did not do its part"
+	wantNode      = "NODE is the address of the node"
+	wantXid       = "its lines with NVRM tell of the driver, those with Xid of a fault of a GPU"
 	wantTwice     = "twice, 20 s apart, shows what does not move; it needs the rights of an administrator"
 	wantNoArgs    = "without the arguments of the processes: reading those can hang on a process in state D"
 )

@@ -135,8 +135,12 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 		switch {
 		case e.Span.Edge == event.Whole:
 			told = append(told, e)
+		case e.Span.State && len(open) > 0 && e.Span.Edge == event.Begin && isOfOtherProcess(open[0], e):
+			intervals, open = append(intervals, p.leaveOpen(open[0])), []*event.Event{e}
 		case e.Span.State && (e.Span.Edge == event.Begin) == (len(open) > 0):
-			continue
+			if len(open) > 0 && slices.Contains(askedAgain, e.Kind) { // asked again while it lasts
+				setField(open[0], event.FieldRepeats, event.Int(int64(open[0].Count()+1)))
+			}
 		case e.Span.Edge == event.Begin && e.Span.Foreign:
 			// a program that asks again no longer waits for the first answer
 			open = []*event.Event{e}
@@ -160,6 +164,10 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 	}
 	return joinWholeIntervals(intervals, told), foreign
 }
+
+// askedAgain are the kinds of states of which it counts how often they were asked for or about while they
+// lasted.
+var askedAgain = []event.Kind{event.KindCRICall, event.KindDaemonBoot}
 
 // maxCall is how long a CRI call lasts at most: its caller gives up after runtimeRequestTimeout, 2
 // minutes by default and 15 on AKS.

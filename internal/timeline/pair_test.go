@@ -22,6 +22,9 @@ func describe(e *event.Event) string {
 	if e.Open {
 		s += "…"
 	}
+	if e.Count() > 1 {
+		s += fmt.Sprintf(" %d×", e.Count())
+	}
 	for _, q := range e.Evidence {
 		s += " " + q.Text
 	}
@@ -49,6 +52,7 @@ func TestPair(t *testing.T) {
 	pid := func(n int) func(*event.Event) { return func(e *event.Event) { e.IDs.PID = n } }
 	deadline := with("deadline", event.Bool(true))
 	state := func(e *event.Event) { e.Span.State = true }
+	call := func(e *event.Event) { e.Kind = event.KindCRICall }
 	for _, tc := range []struct {
 		name   string
 		events []event.Event
@@ -56,6 +60,16 @@ func TestPair(t *testing.T) {
 	}{
 		{"begin and end", []event.Event{begin(1, "01:30:00"), end(2, "01:32:00")}, []string{"01:30:00-01:32:00 c.log:1 c.log:2"}},
 		{"never returned: up to the last line", []event.Event{begin(1, "01:30:00")}, []string{"01:30:00-02:00:00… c.log:1"}},
+		{
+			"a state that is asked for again until it ends is one",
+			[]event.Event{begin(1, "01:30:00", state, call), begin(2, "01:32:00", state, call), end(3, "01:33:00", state, call)},
+			[]string{"01:30:00-01:33:00 2× c.log:1 c.log:3"},
+		},
+		{
+			"a state of a process that has ended is not that of the next one",
+			[]event.Event{begin(1, "01:30:00", state, call, pid(1)), begin(2, "01:40:00", state, call, pid(2)), end(3, "01:40:30", state, call, pid(2))},
+			[]string{"01:30:00-01:30:00… c.log:1", "01:40:00-01:40:30 c.log:2 c.log:3"},
+		},
 		{"its begin lies before the log", []event.Event{end(1, "01:30:00")}, []string{"…01:30:00-01:30:00 c.log:1"}},
 		{
 			"a state that is told more than once",

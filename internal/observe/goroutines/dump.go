@@ -527,7 +527,7 @@ func (o *dumpObserver) outsideEvent(i int) (event.Event, bool) {
 	if doing == "" {
 		return o.chosenEvent(i)
 	}
-	if rpc == "Wait" { // one per running container, of any age, is normal
+	if rpc == "Wait" && doing != "cni-plugin" && doing != "nsenter" { // one per running container, of any age, is normal
 		return event.Event{}, false
 	}
 	e := o.newEvent(event.KindGoroutine, i)

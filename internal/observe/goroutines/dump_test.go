@@ -246,3 +246,19 @@ func TestBoundStarts(t *testing.T) {
 	require.Equal(t, []bool{false, false, false}, starts(parse(earlier+"\n")), "cut")
 	require.Equal(t, []bool{false, false, false}, starts(parse(strings.TrimPrefix(earlier, running))), "an excerpt")
 }
+
+// TestCNIPluginInAnExcerpt holds that a goroutine which waits for a CNI plugin says so where the frame of
+// Run was left out: Wait alone is what every running container has.
+func TestCNIPluginInAnExcerpt(t *testing.T) {
+	all := dumped(t, `goroutine 88123 [syscall, 12 minutes]:
+os.(*Process).blockUntilWaitable(0xc0009a1b00)
+	/usr/local/go/src/os/wait_waitid.go:32 +0x9e
+os/exec.(*Cmd).Wait(0xc000a1a000)
+	/usr/local/go/src/os/exec/exec.go:507 +0x65
+github.com/containerd/containerd/vendor/github.com/containernetworking/cni/pkg/invoke.(*RawExec).ExecPlugin(0xc0004d8000)
+	/go/src/github.com/containerd/containerd/vendor/github.com/containernetworking/cni/pkg/invoke/raw_exec.go:41 +0x205
+`)
+	waits := kindsOf(all, event.KindGoroutine)
+	require.Len(t, waits, 1)
+	require.Equal(t, "cni-plugin", field(t, &waits[0], event.FieldDoing))
+}

@@ -13,8 +13,8 @@ type rowIndex struct {
 	rows     [][]int // of each literal, the places of its rows in the order of the tables
 }
 
-// rowSet is a set of rows, by their places in the order of the tables. It has room for 256.
-type rowSet [4]uint64
+// rowSet is a set of rows, by their places in the order of the tables. It has room for 384.
+type rowSet [6]uint64
 
 // rowsOf is the index of all tables.
 var rowsOf = sync.OnceValue(func() *rowIndex {

@@ -32,7 +32,7 @@ var laneRules = []laneRule{
 		"shim, runc, CNI",
 		[]string{
 			"shim", "runc", string(event.KindTaskUpdate), string(event.KindDeleteFailed), string(event.KindStateTimeout),
-			string(event.KindShimClosed), string(event.KindShimLeaked), string(event.KindOOMUnknown), string(event.KindKillLate),
+			string(event.KindShimClosed), string(event.KindShimLeaked), string(event.KindCleanupKilled), string(event.KindOOMUnknown), string(event.KindKillLate),
 		},
 		[]string{"shim", "runc", "cni"},
 		nil,

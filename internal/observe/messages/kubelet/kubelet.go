@@ -240,6 +240,19 @@ func criError(r *event.Record) (event.Event, bool) {
 	return failedCall(r, method)
 }
 
+// lostRuntime says of the error of a call that the runtime cannot be reached. One that the runtime answers
+// with may be of a daemon that it needs itself, whose socket is no runtime's:
+//
+//	rpc error: code = Unavailable desc = failed to create containerd container: failed to stat snapshot …: connection error: … dial unix /run/containerd-nydus/containerd-nydus-grpc.sock: connect: connection refused
+func lostRuntime(reason string) []event.Field {
+	fields := repeated.LostRuntime(reason)
+	answered := strings.Contains(reason, " desc = failed to ")
+	if len(fields) > 0 && fields[0].Key == event.FieldGone && answered && !daemon.IsRuntime(fields[0].Value.Text()) {
+		return nil
+	}
+	return fields
+}
+
 // testedNode is the node that a test of Kubernetes waits for:
 //
 //	Condition Ready of node minion-1 is false instead of true. Reason: KubeletNotReady, message: container runtime is down
@@ -261,17 +274,20 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 		call = "a call by which relist reads a pod"
 	}
 	e := event.New(event.KindCRIError, call+" failed")
-	e.Fields = []event.Field{
-		event.FieldMethod.Text(method), event.FieldError.Text(reason),
-		event.FieldDeadline.Bool(table.IsDeadline(text) || table.IsDeadline(reason)),
-	}
+	plugin := repeated.NetworkPlugin(reason)
+	ofCall, _, _ := strings.Cut(reason, `plugin type=`)
+	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && (plugin == "" || strings.Contains(ofCall, "code = DeadlineExceeded"))
+	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(late)}
 	e.AddText(event.FieldStage, repeated.CreateStage(reason))
-	if scan.ContainsAny(reason, networkFailures) {
+	if plugin != "" || scan.ContainsAny(reason, networkFailures) {
 		e.AddFields(event.FieldNetwork.Bool(true))
+		e.AddText(event.FieldPlugin, plugin)
 	}
 	e.AddNumber(event.FieldCount, r.Value("itemsReceived"))
 	e.AddFields(tooLarge(reason)...)
-	e.AddFields(repeated.LostRuntime(reason)...)
+	if plugin == "" { // else it is the plugin that has lost its daemon
+		e.AddFields(lostRuntime(reason)...)
+	}
 	quoted, _ := scan.Between(text, `"`, `"`)
 	e.IDs.Container = cmp.Or(
 		scan.ContainerID(r.Value("podSandboxId", "podSandboxID", "sandboxID", "containerID")), scan.ContainerID(quoted),
@@ -281,7 +297,7 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 		e.IDs.Sandbox, e.IDs.Container = e.IDs.Container, ""
 	}
 	e.IDs.Pod = podOf(r)
-	if table.IsDeadline(text) || table.IsDeadline(reason) {
+	if late {
 		e.Text = call + " ran into its deadline"
 	}
 	sayGone(&e)
@@ -300,8 +316,8 @@ const noService = "unknown service runtime."
 // networkFailures are what dockershim and kubenet, containerd and CRI-O write before the error of a
 // pod's network plugin.
 var networkFailures = []string{
-	"NetworkPlugin cni failed", "NetworkPlugin kubenet failed", "failed to setup network for sandbox", "failed to destroy network for sandbox",
-	"failed to create pod network sandbox", "failed to destroy network for pod sandbox", "plugin type=\"",
+	"etworkPlugin cni failed", "etworkPlugin kubenet failed", "failed to setup network for sandbox", "failed to destroy network for sandbox",
+	"failed to create pod network sandbox", "failed to destroy network for pod sandbox", `plugin type="`,
 }
 
 // rpcError is the error of a call in a text that ends with it; empty without one.
@@ -367,6 +383,7 @@ func spellings[T interface{ literal() string }](rows []T) (all []string) {
 //	        "ReconcileState: failed to update container" err="…" pod="ns/p" containerName="c" containerID="<id>" cpuSet="0-1"
 //	        "Container termination failed with gracePeriod" err="…" pod="ns/p" … containerID="containerd://<id>" gracePeriod=30
 //	        "Failed to get pod stats" err="failed to list all containers: rpc error: …"
+//	all     Failed cleaning pods: rpc error: …; "Failed cleaning pods" err="rpc error: …"
 //	≥ 1.35  "failed to update container" err="…" pod="ns/p" …
 //	≥ 1.36  no "Failed to list pod sandboxes" and no "ListContainers failed" any more: one pod is inspected without a list
 //
@@ -380,6 +397,7 @@ var callerErrors = []spelling{
 	{"getKubeletContainers failed", "ListContainers"},
 	{"ailed to list all containers", "ListContainers"}, // for the summary of resources
 	{"ailed to list containers: ", "ListContainers"},   // for the rotation of logs
+	{"Failed cleaning pods", "ListPodSandbox"},         // housekeeping, which begins with what relist begins with
 	{"Container runtime sanity check failed", "Status"},
 	{"ailed to update container", "UpdateContainerResources"},
 	{"econcileState: failed to add container", "UpdateContainerResources"},
@@ -398,6 +416,9 @@ func callerError(r *event.Record) (event.Event, bool) {
 	for _, c := range callerErrors {
 		if !strings.Contains(r.Message(), c.text) && !strings.Contains(failure, c.text) {
 			continue
+		}
+		if c.text == "Failed cleaning pods" && !strings.Contains(r.Raw, "rpc error: ") { // it also cleans cgroups
+			return event.Event{}, false
 		}
 		e, ok := failedCall(r, c.what)
 		if e.IDs.Container == "" {
@@ -440,12 +461,12 @@ func FindSyncError(text string) (method string) {
 	return ""
 }
 
-// syncError is the call that the sync of a pod says has run into its deadline. It repeats what the
-// client's line says, and is all that many tickets hold.
+// syncError is the call that the sync of a pod says has run into its deadline, or has failed in a network
+// plugin. It repeats what the client's line says, and is all that many tickets hold.
 func syncError(r *event.Record) (event.Event, bool) {
 	text := cmp.Or(table.ErrorOf(r), scan.After(r.Message(), ", skipping: "))
 	method := FindSyncError(text)
-	if method == "" || !table.IsDeadline(text) {
+	if method == "" || !table.IsDeadline(text) && repeated.NetworkPlugin(text) == "" {
 		return event.Event{}, false
 	}
 	e, ok := failedCall(r, method)

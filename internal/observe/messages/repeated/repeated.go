@@ -37,6 +37,27 @@ func LostRuntime(reason string) []event.Field {
 	return nil
 }
 
+// NodeErrors are errors that a request to dockerd meets in the node, whatever it asks for. What can no
+// file system or layer be removed is in use by somebody, mostly another mount namespace.
+var NodeErrors = []string{
+	"did not receive an exit event", "no space left on device", "cannot allocate memory", "resource temporarily unavailable",
+	"input/output error", "read-only file system", "i/o timeout", "too many open files", "ttrpc: closed",
+	"failed to remove root filesystem", "dataset is busy", "device or resource busy", "is already in progress", "holding the xtables lock",
+}
+
+// NetworkPlugin is the plugin of the CNI that an error says has failed (libcni ≥ 1.0); empty where it
+// names none. The runtime has answered then, and a time limit in the error is one of the plugin's own:
+//
+//	… failed to setup network for sandbox "<id>": plugin type="cilium-cni" failed (add): unable to create endpoint: Cilium API client timeout exceeded
+//	… failed to setup network for sandbox "<id>": add cmd: failed to assign an IP address to container
+func NetworkPlugin(reason string) string {
+	name, named := scan.Between(strings.ReplaceAll(reason, `\"`, `"`), `plugin type="`, `"`)
+	if !named && scan.ContainsAny(reason, []string{": add cmd: ", ": del cmd: "}) {
+		return "aws-cni" // whose words these are, also below an older libcni
+	}
+	return name
+}
+
 // CRIMethods are the calls of the kubelet's remote clients; longer names first where one begins
 // another. PullImage is not among them: what it waits for is a registry.
 var CRIMethods = []string{
@@ -102,7 +123,8 @@ func NameReserved(r *event.Record) (event.Event, bool) {
 	if e.IDs.Container = holder; method == "RunPodSandbox" {
 		e.IDs.Sandbox, e.IDs.Container = holder, ""
 	}
-	return e, ok && strings.Contains(text, "is reserved for")
+	recovers := strings.Contains(text, "failed to recover state") // at the start of containerd, which ends with it
+	return e, ok && !recovers && strings.Contains(text, "is reserved for")
 }
 
 // CreateStage is the stage at which CRI-O says that a create stands; empty where it says none. The

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
@@ -55,9 +56,14 @@ var Containerd = table.Table{
 			exitFailed,
 		},
 		{[]string{"get state for ", "failed to get task for container ", "converting task to protobuf"}, stateTimeout},
+		{[]string{"because a prior stop with timeout"}, stopAgain},
 		{[]string{"Shim ttrpc connection closed when stopping "}, shimClosed},
 		{[]string{"if oom event occurred"}, oomUnknown},
 		{[]string{"failed to deactivate mounts"}, mountsLeft},
+		{[]string{"failed to cleanup rootfs mount"}, rootfsLeft},
+		{[]string{"failed to clean up after shim disconnected"}, cleanupKilled},
+		{[]string{"failed to load plugin"}, pluginFailed},
+		{[]string{"level=fatal"}, fatalError},
 		// Start stats collector (≥ 2.3): from then on one goroutine asks every shim for its metrics.
 		{[]string{"Start stats collector"}, func(*event.Record) (event.Event, bool) {
 			return facts.New("containerd.stats-collector", "true")
@@ -108,6 +114,10 @@ func criCall(r *event.Record) (event.Event, bool) {
 	e.Fields = []event.Field{event.FieldMethod.Text(method)}
 	e.Span = event.Span{Key: "cri/" + method + "/" + id, Edge: event.Begin}
 	e.Text = method + " of " + scan.Short(id)
+	if seconds := scan.Digits(scan.After(rest, " with timeout ")); seconds != "" { // StopContainer for "<id>" with timeout 30 (s)
+		grace, _ := time.ParseDuration(seconds + "s")
+		e.AddFields(event.FieldGrace.Duration(grace))
+	}
 	switch {
 	case strings.HasSuffix(rest, "returns successfully"):
 		e.Span.Edge = event.End
@@ -127,10 +137,15 @@ func criCall(r *event.Record) (event.Event, bool) {
 // failureFields is how a call of the CRI ended that did not end well. One that is canceled is one
 // whose caller waits no longer.
 func failureFields(reason string) []event.Field {
-	return []event.Field{
+	plugin := repeated.NetworkPlugin(reason)
+	fields := []event.Field{
 		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
-		event.FieldDeadline.Bool(table.IsDeadline(reason) || strings.Contains(reason, "context canceled")),
+		event.FieldDeadline.Bool(plugin == "" && (table.IsDeadline(reason) || strings.Contains(reason, "context canceled"))),
 	}
+	if plugin != "" {
+		fields = append(fields, event.FieldPlugin.Text(plugin))
+	}
+	return fields
 }
 
 // createCall is one end of a call that makes a sandbox or a container, which has no id before its end.
@@ -393,6 +408,16 @@ func shimClosed(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
+// stopAgain is a container that was told to end before and has not (≥ 1.7.24, 2.0):
+//
+//	info Skipping the sending of signal terminated to container "<id>" because a prior stop with timeout>0 request already sent the signal
+func stopAgain(r *event.Record) (event.Event, bool) {
+	id := scan.After(r.Message(), ` to container "`, ` to container \"`)
+	e, ok := containerEvent(event.KindKillLate, id, "container * was told to stop before, and has not ended")
+	e.AddText(event.FieldSignal, scan.FirstWord(scan.After(r.Message(), "sending of signal ")))
+	return e, ok
+}
+
 // shimLeaked: info cleaning leaked shim process id=<id> namespace=k8s.io (≥ 1.6, while containerd loads
 // what it finds at its start). Up to 2.3.4 it waits without a limit for such a shim's answer
 // (containerd#13848).
@@ -413,6 +438,50 @@ func oomUnknown(r *event.Record) (event.Event, bool) {
 // mountsLeft: error failed to deactivate mounts error="…" task=<id> (≥ 2.2).
 func mountsLeft(r *event.Record) (event.Event, bool) {
 	return containerEvent(event.KindMountsLeft, r.Value("task"), "mounts of * are left", table.ErrorFields(table.ErrorOf(r))...)
+}
+
+// rootfsLeft is an overlay that somebody still uses, mostly in another mount namespace:
+//
+//	warning failed to cleanup rootfs mount  error="failed to unmount target /run/containerd/io.containerd.runtime.v2.task/k8s.io/<id>/rootfs: device or resource busy"
+func rootfsLeft(r *event.Record) (event.Event, bool) {
+	reason := table.ErrorOf(r)
+	return containerEvent(event.KindMountsLeft, scan.FindID(reason), "the rootfs of * is left mounted", table.ErrorFields(reason)...)
+}
+
+// cleanupKilled is "containerd-shim-runc-v2 … delete", which containerd runs when the connection to a shim
+// has broken, and ends after io.containerd.timeout.shim.cleanup, 5 s: runc or an unmount hangs in it.
+//
+//	warning failed to clean up after shim disconnected  error=": signal: killed" id=<id> namespace=k8s.io
+func cleanupKilled(r *event.Record) (event.Event, bool) {
+	reason := table.ErrorOf(r)
+	e, ok := containerEvent(event.KindCleanupKilled, r.Value("id"), "what cleans up after the shim of * did not end within 5 s", event.FieldError.Text(reason))
+	return e, ok && strings.HasSuffix(reason, "signal: killed")
+}
+
+// pluginFailed is containerd without the CRI; without other plugins it works, and says so at each start:
+//
+//	warning failed to load plugin io.containerd.grpc.v1.cri  error="invalid plugin config: …"
+//	warning failed to load plugin  error="failed to create CRI service: …" id=io.containerd.grpc.v1.cri type=io.containerd.grpc.v1      (≥ 2.0)
+func pluginFailed(r *event.Record) (event.Event, bool) {
+	plugin := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(r.Message(), "failed to load plugin"), " "), r.Value("id"))
+	reason := table.ErrorOf(r)
+	return event.New(
+		event.KindPluginFailed, "containerd does not serve the CRI: its plugin is not loaded: "+table.Clip(reason),
+		event.FieldPlugin.Text(plugin), event.FieldError.Text(table.Clip(reason)),
+	), strings.HasPrefix(plugin, "io.containerd.") && strings.HasSuffix(plugin, "cri")
+}
+
+// fatalError is the last line of a daemon that ends by logrus' Fatal:
+//
+//	containerd  fatal Failed to run CRI service      error="failed to recover state: failed to reserve sandbox name …"
+//	crio        fatal Validating root config: failed to get store to set defaults: …
+func fatalError(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	if reason := table.ErrorOf(r); reason != "" {
+		text += ": " + reason
+	}
+	e := event.New(event.KindCrash, daemon.Writer(r.Unit)+" ends: "+text, event.FieldReason.Text(text))
+	return e, r.Unit != "" && r.Level == event.Fatal && !strings.Contains(r.Unit, "shim")
 }
 
 // NRI is what NRI 0.2 to 0.12 says, which is a library of containerd and of CRI-O.

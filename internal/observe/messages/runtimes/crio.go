@@ -23,9 +23,36 @@ var CRIO = table.Table{
 		// warning Stopping container <id> with stop signal(TERM) timed out. Killing...      (1.34)
 		{[]string{"with stop signal timed out", "with stop signal("}, killLate},
 		{[]string{"Detected process ("}, killFails},
+		{[]string{"Stopping container: ", "Stopped container ", "Stopping pod sandbox: ", "Stopped pod sandbox"}, stopAsked},
+		{[]string{"level=fatal"}, fatalError},
 		{[]string{"not yet finished. Currently at stage ", "error reserving ctr name ", "error reserving pod name ", "context was either canceled or the deadline was exceeded"}, createWaits},
 		table.Crash,
 	},
+}
+
+// stopAsked is one end of a stop (≥ 1.17). A stop that fails has no end here: the kubelet asks again.
+// Each request has its own id=, but whichever of them stops it, it is stopped for all.
+//
+//	info Stopping container: <id> (timeout: 30s)      id=<request> name=/runtime.v1.RuntimeService/StopContainer
+//	info Stopped container <id>: shop/web-1/app
+//	info Stopping pod sandbox: <id>                   id=<request> name=/runtime.v1.RuntimeService/StopPodSandbox
+//	info Stopped pod sandbox: <id>                    (also: Stopped pod sandbox (already stopped): <id>)
+func stopAsked(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	id := scan.FindID(text)
+	e := event.New(event.KindCRICall, "StopContainer of "+scan.Short(id), event.FieldMethod.Text("StopContainer"))
+	if e.IDs.Container = id; strings.Contains(text, " pod sandbox") {
+		e = event.New(event.KindCRICall, "StopPodSandbox of "+scan.Short(id), event.FieldMethod.Text("StopPodSandbox"))
+		e.IDs.Sandbox = id
+	}
+	e.Span = event.Span{Key: "stop/" + id, State: true, Edge: event.Begin}
+	if strings.HasPrefix(text, "Stopped ") {
+		e.Span.Edge = event.End
+		e.AddFields(event.FieldOutcome.Text("ok"))
+	} else if grace, err := time.ParseDuration(strings.TrimSuffix(scan.After(text, "(timeout: "), ")")); err == nil {
+		e.AddFields(event.FieldGrace.Duration(grace))
+	}
+	return e, id != "" && strings.HasPrefix(text, "Stop")
 }
 
 // killFails is a container that outlives SIGKILL, which CRI-O (1.34) says a few times a minute:
@@ -78,5 +105,20 @@ func createWaits(r *event.Record) (event.Event, bool) {
 // Reserved is what containerd says of a name, and the kubelet after it.
 var Reserved = table.Table{
 	Component: "containerd", Relays: []string{"kubelet"}, Unnamed: "containerd",
-	Rows: []table.Row{{[]string{"failed to reserve container name ", "failed to reserve sandbox name "}, repeated.NameReserved}},
+	Rows: []table.Row{
+		{[]string{"failed to reserve container name ", "failed to reserve sandbox name "}, repeated.NameReserved},
+		{[]string{"failed to create containerd task: ", "failed to start containerd task "}, taskNotStarted},
+	},
+}
+
+// taskNotStarted is the state of a container in what kubectl describes, where its shim did not start it in
+// time; in a log the call says so itself:
+//
+//	Message:      failed to create containerd task: context deadline exceeded: unknown
+func taskNotStarted(r *event.Record) (event.Event, bool) {
+	reason, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(r.Message()), "Message:")), "failed to ")
+	reason = "failed to " + reason
+	e := event.New(event.KindCRICall, "the shim did not start a container in time", event.FieldMethod.Text("StartContainer"))
+	e.AddFields(failureFields(reason)...)
+	return e, ok && r.Unit == "" && table.IsDeadline(reason)
 }

@@ -47,14 +47,8 @@ func requestFailed(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindRequestFailed, "dockerd fails at "+call, event.FieldPath.Text(call))
 	e.AddFields(table.ErrorFields(reason)...)
 	e.IDs.Container = scan.FindID(call)
-	ofNode := table.IsDeadline(reason) || len(repeated.LostRuntime(reason)) > 0 || scan.ContainsAny(reason, nodeErrors)
+	ofNode := table.IsDeadline(reason) || len(repeated.LostRuntime(reason)) > 0 || scan.ContainsAny(reason, repeated.NodeErrors)
 	return e, ok && ofNode
-}
-
-// nodeErrors are errors that a request meets in the node, whatever it asks for.
-var nodeErrors = []string{
-	"did not receive an exit event", "no space left on device", "cannot allocate memory", "resource temporarily unavailable",
-	"input/output error", "read-only file system", "i/o timeout", "too many open files", "ttrpc: closed",
 }
 
 // killLate is a container that did not end after a signal:

@@ -20,7 +20,7 @@ var Runc = table.Table{
 			[]string{
 				"OCI runtime exec failed", "OCI runtime create failed", "OCI runtime start failed", "OCI runtime state failed",
 				"starting container process caused", "unable to start container process", "runc did not terminate s",
-				"init seccomp caused", "executable file not found in",
+				"init seccomp caused", "executable file not found in", "nvidia-container-cli: ",
 			},
 			runcFailed,
 		},
@@ -59,6 +59,9 @@ var runcReasons = []struct {
 	{"disk", "no space is left", []string{"no space left on device", "read-only file system"}},
 	{"state", "its state file could not be written", []string{"unable to store init state"}}, // below its root in /run; 1.1 names no reason
 	{"memory", "there is no memory", []string{"cannot allocate memory"}},
+	// a requirement error is about the image, which wants a newer driver
+	{"driver", "the NVIDIA driver is not there, failed, or did not answer", []string{"nvidia-container-cli: initialization error", "nvidia-container-cli: detection error"}},
+	{"hook", "a hook that it runs failed", []string{"error running hook", "running prestart hook", "running poststart hook", "error executing hook"}},
 	{"seccomp", "the kernel refuses its seccomp filter", []string{"init seccomp caused", "seccomp filter into kernel"}},
 	{"timeout", "it took too long", []string{"context deadline exceeded", "DeadlineExceeded", "imed out"}},
 	{"cgroup", "a cgroup could not be made or used", []string{"/sys/fs/cgroup", "cgroup"}},

@@ -22,6 +22,7 @@ var Bus = table.Table{
 		{[]string{"destination has a full message queue"}, queueFull},
 		{systemdWaits, systemdTimeout},
 		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, callTimeout},
+		{[]string{"sd-bus call: "}, crunCall},
 		{[]string{"system_bus_socket", "run/systemd/private", "dbus connection failed after", "ailed to connect to bus: ", "ailed to get D-Bus connection: "}, busUnreachable},
 	},
 }
@@ -151,6 +152,25 @@ func callTimeout(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindSystemdTimeout, "a call over the bus got no answer in time", event.FieldRunc.Bool(false), event.FieldOnContainer.Bool(table.AboutContainer(r)))
 	e.IDs.Container = scan.FindID(text)
 	return e, tool || mute
+}
+
+// crunCall is crun (all releases with systemd), in the words of who ran it: systemd did not answer in
+// 25 s, or the connection to the bus broke:
+//
+//	Container creation error: sd-bus call: Connection timed out
+//	sd-bus call: Transport endpoint is not connected      (also: Connection reset by peer)
+func crunCall(r *event.Record) (event.Event, bool) {
+	reason := strings.TrimSpace(scan.After(r.Raw, "sd-bus call: "))
+	e := event.New(event.KindSystemdTimeout, "systemd did not answer crun in time", event.FieldRunc.Bool(true), event.FieldOnContainer.Bool(true))
+	broke, _, _ := strings.Cut(reason, `"`)
+	if !strings.HasPrefix(reason, "Connection timed out") {
+		e = event.New(
+			event.KindBusUnreachable, "crun's connection to the bus broke", event.FieldError.Text(strings.TrimRight(broke, ` \n`)),
+			event.FieldRunc.Bool(true), event.FieldAgain.Bool(false), event.FieldOnContainer.Bool(true),
+		)
+	}
+	e.IDs.Container = scan.FindID(r.Raw)
+	return e, scan.ContainsAny(reason, []string{"Connection timed out", "Transport endpoint is not connected", "Connection reset by peer"})
 }
 
 // busUnreachable is a program that could not connect to the bus, or to PID 1's own socket:

@@ -3,6 +3,7 @@ package talos
 
 import (
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
@@ -17,7 +18,10 @@ var Table = table.Table{
 	Component: "talos", Relays: []string{"kernel", table.HostProgram}, Unnamed: "talos",
 	Rows: []table.Row{
 		{[]string{"Health check failed: ", "Health check successful"}, healthCheck},
+		{[]string{"Health check failed: "}, healthListed},
 		{[]string{"going to restart forever: "}, startRefused},
+		{[]string{"going to restart forever: "}, serviceEnds},
+		{[]string{"going to restart forever: "}, serviceAgain},
 	},
 }
 
@@ -30,6 +34,56 @@ func cutService(r *event.Record) (service, message string, ok bool) {
 	head, message, ok := strings.Cut(r.Message(), "): ")
 	service, _, found := strings.Cut(scan.After(head, "service["), "](")
 	return service, strings.TrimSpace(message), ok && found && service != "" && !strings.ContainsAny(service, " []")
+}
+
+// cutEnded takes the service and the reason off a line about one that has ended or cannot be started, of
+// which nobody has lost the runtime. talosctl service has the line without the service before it:
+//
+//	service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 255
+//	service[cri](Waiting): Error running Process(["/bin/containerd" "--address" …]), going to restart forever: signal: killed
+//	EVENTS   [Waiting]: Error running Containerd(kubelet), going to restart forever: failed to create task: "kubelet": failed to start shim: mkdir /var: file exists: unknown (3s ago)
+func cutEnded(r *event.Record) (service, reason string, ok bool) {
+	head, reason, _ := strings.Cut(r.Message(), "going to restart forever: ")
+	service, _, ok = cutService(r)
+	if !ok {
+		service, ok = scan.Between(head, "Error running Containerd(", ")")
+	}
+	if i := strings.LastIndex(reason, " ("); i >= 0 && strings.HasSuffix(reason, " ago)") {
+		reason = reason[:i]
+	}
+	return service, strings.TrimSpace(reason), ok && component(service) != "talos" && !strings.Contains(reason, "connection refused")
+}
+
+// serviceEnds is the end of the kubelet or of the runtime as a service of Talos, or that it cannot be made.
+func serviceEnds(r *event.Record) (event.Event, bool) {
+	service, reason, ok := cutEnded(r)
+	how := ""
+	if code := scan.Digits(scan.After(reason, "exit code ", "exit status ")); code != "" {
+		how = "exited " + code
+	} else if reason == "signal: killed" {
+		how = "killed 9/KILL"
+	} else if made := scan.After(reason, "failed to create task: "); made != "" {
+		how = "not made: " + table.Clip(made)
+	}
+	daemon := component(service)
+	e := event.New(event.KindUnitExit, service+" ended: "+how, event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon), event.FieldHow.Text(how))
+	if daemon != "kubelet" {
+		e.AddFields(event.FieldRuntime.Text(daemon))
+	}
+	e.Component, e.Source = "talos", source
+	return e, ok && how != ""
+}
+
+// serviceAgain is the same line as what comes next: Talos starts the service again, in 5 seconds.
+func serviceAgain(r *event.Record) (event.Event, bool) {
+	service, reason, ok := cutEnded(r)
+	daemon := component(service)
+	e := event.New(event.KindUnitRestart, "Talos starts "+service+" again", event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon), event.FieldHow.Text(table.Clip(reason)))
+	if daemon != "kubelet" {
+		e.AddFields(event.FieldRuntime.Text(daemon))
+	}
+	e.Component, e.Source = "talos", source
+	return e, ok
 }
 
 // component is what a service is called where other programs tell of it.
@@ -64,6 +118,39 @@ func healthCheck(r *event.Record) (event.Event, bool) {
 		e.AddFields(event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason)))
 	}
 	return e, true
+}
+
+// healthListed is a health check that fails, in what talosctl service prints of all services or of one:
+//
+//	10.5.0.2   kubelet      Running   Fail     12m2s ago     Health check failed: Get "http://127.0.0.1:10248/healthz": context deadline exceeded
+//	EVENTS     [Running]: Health check failed: Get "http://127.0.0.1:10248/healthz": context deadline exceeded (18h57m0s ago)
+//
+// Of one service the newest stands first, and the row does not name it: the kubelet is known by its port.
+func healthListed(r *event.Record) (event.Event, bool) {
+	head, reason, _ := strings.Cut(r.Message(), "Health check failed: ")
+	words, since := strings.Fields(head), ""
+	service := ""
+	switch n := len(words); {
+	case n == 6 && words[3] == "Fail" && words[5] == "ago":
+		service, since = words[1], words[4]
+	case n == 2 && words[0] == "EVENTS" && strings.HasSuffix(words[1], "]:") && strings.Contains(reason, ":10248/healthz"):
+		i := strings.LastIndex(reason, " (")
+		if i < 0 {
+			return event.Event{}, false
+		}
+		service, since = "kubelet", strings.TrimSuffix(reason[i+len(" ("):], " ago)")
+		reason = reason[:i]
+	default:
+		return event.Event{}, false
+	}
+	age, err := time.ParseDuration(since)
+	e := event.New(
+		event.KindHealthFailed, "the health check of "+service+" fails, since "+since+" before the list: "+table.Clip(reason),
+		event.FieldService.Text(service), event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason)),
+		event.FieldAge.Duration(age),
+	)
+	e.Component, e.Source, e.Open = component(service), source, true
+	return e, err == nil
 }
 
 // startRefused is a service of which machined cannot make a container, because nobody listens at the

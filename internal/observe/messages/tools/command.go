@@ -21,8 +21,8 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"annot connect to the Docker daemon", "error during connect: ", "Error response from daemon: "}, dockerFailed},
 	{[]string{"DeadlineExceeded", "failed to connect: ", "unable to determine runtime API version", "validate service connection"}, crictlFailed},
 	{[]string{"dial unix "}, socketRefused},
-	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect"}, hangTold},
-	{[]string{"ctr: failed to dial ", "ctr: context deadline", "ctr: cannot access socket"}, ctrFailed},
+	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n"}, hangTold},
+	{[]string{"ctr: failed to ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
 }}
 
 // dockerFailed is docker's client without its daemon:
@@ -30,9 +30,19 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 //	Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?
 //	error during connect: Get "http://%2Fvar%2Frun%2Fdocker.sock/v1.24/containers/json": dial unix /var/run/docker.sock: connect: connection refused
 //	Error response from daemon: Get …: context deadline exceeded.
+//
+// or with a daemon that meets an error of its node:
+//
+//	Error response from daemon: cannot stop container: web: tried to kill container, but did not receive an exit event
+//	Error response from daemon: container <id>: driver "overlay2" failed to remove root filesystem: unlinkat /var/lib/docker/overlay2/<layer>/merged: device or resource busy
 func dockerFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	said := strings.TrimPrefix(strings.TrimPrefix(text, "docker: "), "ERROR: ")
+	if reason, ok := strings.CutPrefix(said, "Error response from daemon: "); ok && r.Unit == "" && !table.IsDeadline(text) && scan.ContainsAny(reason, repeated.NodeErrors) {
+		e := event.New(event.KindRequestFailed, "dockerd fails: "+table.Clip(reason), table.ErrorFields(reason)...)
+		e.Component, e.Source, e.IDs.Container = "dockerd", facts.Commands, scan.FindID(reason)
+		return e, true
+	}
 	refused := strings.HasPrefix(said, "Cannot connect to the Docker daemon")
 	if !refused && !strings.HasPrefix(said, "error during connect: ") && !strings.HasPrefix(said, "Error response from daemon: ") ||
 		!refused && !table.IsDeadline(text) && !isRefused(text) {
@@ -63,10 +73,27 @@ func crictlFailed(r *event.Record) (event.Event, bool) {
 	return commandFailed(component, "crictl", text, isRefused(text)), true
 }
 
-// ctrFailed: ctr: failed to dial "/run/containerd/containerd.sock": context deadline exceeded.
+// ctrFailed is ctr or nerdctl without an answer of containerd:
+//
+//	ctr: failed to dial "/run/containerd/containerd.sock": context deadline exceeded
+//	ctr: failed to kill task: context deadline exceeded: unknown
+//	ctr: failed to delete task: failed rootfs umount: failed to unmount target /run/containerd/…/<id>/rootfs: device or resource busy: unknown
+//	FATA[0000] cannot access containerd socket "/run/containerd/containerd.sock": no such file or directory      (nerdctl)
 func ctrFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
-	return commandFailed("containerd", "ctr", text, isRefused(text) || strings.Contains(text, "cannot access socket")), r.Unit == ""
+	if strings.HasSuffix(text, "/rootfs: device or resource busy: unknown") {
+		e := event.New(event.KindMountsLeft, "the rootfs of "+scan.Short(scan.FindID(text))+" is left mounted", table.ErrorFields(text)...)
+		e.Component, e.Source, e.IDs.Container = "containerd", facts.Commands, scan.FindID(text)
+		return e, r.Unit == ""
+	}
+	if strings.HasPrefix(text, "ctr: failed to ") && !table.IsDeadline(text) && !isRefused(text) && !strings.HasPrefix(text, "ctr: failed to dial ") {
+		return event.Event{}, false // it was asked for something that is not there
+	}
+	program, absent := "ctr", strings.Contains(text, "cannot access socket")
+	if strings.Contains(text, "cannot access containerd socket ") {
+		program, absent = "nerdctl", true
+	}
+	return commandFailed("containerd", program, text, isRefused(text) || absent), r.Unit == ""
 }
 
 // runtimes are the daemons at whose sockets clients of a runtime ask.
@@ -97,19 +124,23 @@ func socketRefused(r *event.Record) (event.Event, bool) {
 // Clients is what a daemon or a tool of the node says that is itself a client of a runtime.
 var Clients = table.Table{
 	Component: "dockerd", Relays: []string{"crio", "containerd", "cni", table.HostProgram}, Unnamed: "node",
-	Rows: []table.Row{{[]string{"dial unix"}, daemonRefused}},
+	Rows: []table.Row{{[]string{"dial unix", "annot connect to the Docker daemon"}, daemonRefused}},
 }
 
 // daemonRefused is such a program that finds nobody at the socket of a runtime that is not its own:
 //
 //	dockerd  grpc: addrConn.createTransport failed to connect to {unix:///run/containerd/containerd.sock …}. Err :connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused". Reconnecting...
+//	cri-dockerd  failed to get docker version from dockerd: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?
 //	         failed to retrieve containerd version: rpc error: code = Unavailable desc = connection error: … connect: connection refused
 func daemonRefused(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message() + " " + table.ErrorOf(r))
-	if r.Unit == "" || !isRefused(text) {
+	owner, absent := table.WriterOf(r.Unit), strings.Contains(text, "annot connect to the Docker daemon")
+	if strings.Contains(r.Unit, "cri-docker") {
+		owner = "cri-dockerd"
+	}
+	if r.Unit == "" || !isRefused(text) && (!absent || owner != "cri-dockerd") {
 		return event.Event{}, false
 	}
-	owner := table.WriterOf(r.Unit)
 	for _, f := range repeated.LostRuntime(text) {
 		if name := f.Value.Text(); f.Key == event.FieldGone && name != owner && slices.Contains(runtimes, name) {
 			e := event.New(event.KindSocketRefused, r.Unit+" finds nobody at the socket of "+name, f, event.FieldProgram.Text(r.Unit), event.FieldError.Text(table.Clip(text)))
@@ -126,10 +157,8 @@ func hangTold(r *event.Record) (event.Event, bool) {
 	if m == nil || r.Unit != "" || r.Time.Known {
 		return event.Event{}, false
 	}
-	component := "dockerd"
-	if m[1] == "crictl" {
-		component = "cri"
-	}
+	component := map[string]string{"docker": "dockerd", "crictl": "cri"}[m[1]]
+	component = cmp.Or(component, "containerd")
 	command := strings.TrimRight(m[1]+" "+m[2], " `'\"")
 	e := event.New(
 		event.KindCommandHung, command+" does not come back, somebody says", event.FieldCommand.Text(command), event.FieldProgram.Text(m[1]),
@@ -140,7 +169,7 @@ func hangTold(r *event.Record) (event.Event, bool) {
 }
 
 // hangSentence is a command and, a few words behind it, that it hangs: 1 the program, 2 the rest.
-var hangSentence = regexp.MustCompile("\\b(docker|crictl) ((?:ps|pods|inspectp?|info|exec)\\b(?: [0-9a-f]{12,64})?)[`'\"]*(?: (?:commands?|calls?|is|was|also|just|will|would|it|and|or|on|that|the|this|node|still|all|completely|simply))* ?(?:hangs?|hung|hanging|stuck|never (?:returns?|comes? back)|(?:does not|doesn't|did not|didn't) (?:return|respond|answer|come back))\\b")
+var hangSentence = regexp.MustCompile("\\b(docker|crictl|nerdctl|ctr) ((?:-n k8s\\.io )?(?:ps|pods|inspectp?|info|exec|t(?:asks?)? ls|tasks? list|c(?:ontainers?)? ls)\\b(?: [0-9a-f]{12,64})?)[`'\"]*(?: (?:commands?|calls?|is|was|also|just|will|would|it|and|or|on|that|the|this|node|still|all|completely|simply))* ?(?:hangs?|hung|hanging|stuck|never (?:returns?|comes? back)|(?:does not|doesn't|did not|didn't) (?:return|respond|answer|come back))\\b")
 
 // isRefused tells a socket at which nobody listens, or that is not there.
 func isRefused(s string) bool {
