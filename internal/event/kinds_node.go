@@ -43,7 +43,7 @@ var nodeKinds = []KindInfo{
 		text(FieldPath, "of the cgroup"),
 		text(FieldNode, "whose snapshot it is part of"),
 	}},
-	{Kind: KindNodeCondition, About: "a condition of a node's status, in the API", Fields: []FieldInfo{
+	{Kind: KindNodeCondition, About: "a condition of a node's status, in the API, or as the node controller logs it", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldNode, "its name"),
 		text(FieldCondition, "as Ready"),
 		text(FieldStatus, "as True, False or Unknown"),
