@@ -31,6 +31,7 @@ var apiRequests = []spelling{
 	{"Unable to register node with API server", "register"},
 	{"Unable to register node ", "register"}, // ≤ 1.13: … "n" with API server
 	{"Error getting node", "node"},
+	{"when trying to set owner ref to the node lease", "node"},
 	{"Error getting the current node from lister", "node"},
 	{"Failed to watch", "watch"}, // from 1.33 on the type stands in a field
 	{"ailed to list *", "watch"},
@@ -55,8 +56,8 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		}
 		reason := cmp.Or(table.ErrorOf(r), scan.After(behind, "error: ", "err: ", ": "))
 		why := apiReason(reason)
-		e := event.New(event.KindAPIFailed, "a request to the API server failed ("+a.what+"): "+apiWords[why])
-		if a.what == "node" && why == "not-found" {
+		e := event.New(event.KindAPIFailed, "a request to the API server failed ("+a.what+"): "+cmp.Or(apiWords[why], table.Clip(reason)))
+		if (a.what == "node" || a.what == "node-status") && why == "not-found" {
 			e.Text = "the kubelet finds no node object of its own: it is not registered, or was deleted"
 		}
 		e.Fields = []event.Field{event.FieldWhat.Text(a.what), event.FieldReason.Text(why)}
@@ -69,13 +70,16 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 			e.IDs.Pod = pod
 		}
 		// The Node authorizer does not know yet, or no more, that a pod is on this node.
-		quiet := reason == "" || strings.Contains(reason, "Operation cannot be fulfilled") ||
+		quiet := reason == "" || strings.Contains(reason, "Operation cannot be fulfilled") || strings.Contains(reason, notReadYet) ||
 			a.what == "pod-status" && strings.Contains(reason, "no relationship found between node") ||
 			why == "not-found" && a.what != "node" && a.what != "node-status" && a.what != "register"
 		return e, !quiet
 	}
 	return event.Event{}, false
 }
+
+// notReadYet is the error of a kubelet in its first moments.
+const notReadYet = "nodes have not yet been read at least once"
 
 // apiReasons tell from an error of Go's HTTP client, or of the API server, why a request failed. The
 // first that fits counts.
@@ -89,7 +93,7 @@ var apiReasons = []struct {
 	{"no-route", []string{"no route to host", "network is unreachable", "host is down"}},
 	{"unauthorized", []string{"Unauthorized", "provide credentials", "system:anonymous"}},
 	{"forbidden", []string{"forbidden", "cannot get ", "not allowed to"}},
-	{"cut", []string{"connection reset by peer", "EOF", "client connection lost", "broken pipe", "GOAWAY", "use of closed network connection"}},
+	{"cut", []string{"connection reset by peer", "EOF", "client connection lost", "broken pipe", "GOAWAY", "use of closed network connection", "connection force closed"}},
 	{"timeout", []string{
 		"i/o timeout", "Client.Timeout", "deadline exceeded", "TLS handshake timeout", "timeout awaiting", "request canceled",
 		"timed out",
@@ -101,12 +105,12 @@ var apiReasons = []struct {
 	{"not-found", []string{"not found", "could not find the requested resource"}},
 }
 
-// apiWords say the reasons in words.
+// apiWords say the reasons in words; the error itself says the others.
 var apiWords = map[string]string{
 	"certificate": "a certificate is not accepted", "dns": "its name cannot be resolved", "refused": "nothing listens there",
 	"no-route": "there is no way to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
 	"cut": "the connection broke", "timeout": "no answer in time", "server": "the server fails itself",
-	"not-found": "it does not know that object", "other": "see the error",
+	"not-found": "it does not know that object",
 }
 
 func apiReason(text string) string {

@@ -83,7 +83,7 @@ var startReasons = []struct {
 	{"certificate", []string{"bootstrap kubeconfig", "bootstrap-kubelet", "x509: ", "tls: ", "certificate", "unable to load client CA"}},
 	{"config", []string{
 		"kubelet config file", "validate kubelet configuration", "invalid configuration", "strict decoding error",
-		"unrecognized feature gate", "invalid kubeconfig", "kubeconfig",
+		"unrecognized feature gate", "invalid kubeconfig", "kubeconfig", "invalid kernel flag: ",
 	}},
 	{"cri", []string{"unknown service runtime."}},
 	{"runtime", []string{"validate service connection", "validate CRI", "runtime API", "container runtime", "Cannot connect to the Docker daemon"}},
