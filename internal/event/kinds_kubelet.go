@@ -162,7 +162,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindAPIFailed, About: "a request of the kubelet to the API server that failed", IDs: ofPod, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what the request was for", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "ca"),
+		oneOf(FieldWhat, "what the request was for", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join"),
 		oneOf(FieldReason, "why it failed", apiFailures...),
 		text(FieldServer, "host and port of the API server"),
 		text(FieldPath, "of the request"),

@@ -42,7 +42,10 @@ var apiRequests = []spelling{
 	{"Failed to contact API server when waiting for CSINode publishing", "csinode"},
 	{"Failed to connect to proxy", "tunnel"}, // k3s and rke2: the way back from the server to the node
 	{"Remotedialer proxy error", "tunnel"},
-	{"failed to get CA certs", "ca"}, // k3s and rke2, at their start, by way of their own load balancer
+	// what an agent of k3s and rke2 asks its server before it starts the kubelet
+	{"failed to get CA certs", "join"},
+	{"Waiting to retrieve agent configuration; server is not ready", "join"},
+	{"Node password rejected", "join"},
 }
 
 // apiFailed is a request to the API server that failed. A conflict, and an object that is not there
@@ -55,6 +58,9 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 			continue
 		}
 		reason := cmp.Or(table.ErrorOf(r), scan.After(behind, "error: ", "err: ", ": "))
+		if a.what == "join" {
+			reason = cmp.Or(reason, text)
+		}
 		why := apiReason(reason)
 		e := event.New(event.KindAPIFailed, "a request to the API server failed ("+a.what+"): "+cmp.Or(apiWords[why], table.Clip(reason)))
 		if (a.what == "node" || a.what == "node-status") && why == "not-found" {
@@ -91,7 +97,7 @@ var apiReasons = []struct {
 	{"dns", []string{"no such host", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
 	{"refused", []string{"connection refused"}},
 	{"no-route", []string{"no route to host", "network is unreachable", "host is down"}},
-	{"unauthorized", []string{"Unauthorized", "provide credentials", "system:anonymous"}},
+	{"unauthorized", []string{"Unauthorized", "provide credentials", "system:anonymous", "assword rejected"}},
 	{"forbidden", []string{"forbidden", "cannot get ", "not allowed to"}},
 	{"cut", []string{"connection reset by peer", "EOF", "client connection lost", "broken pipe", "GOAWAY", "use of closed network connection", "connection force closed"}},
 	{"timeout", []string{
