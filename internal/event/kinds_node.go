@@ -49,6 +49,7 @@ var nodeKinds = []KindInfo{
 		text(FieldStatus, "as True, False or Unknown"),
 		text(FieldReason, "as the API gives it"),
 		text(FieldMessage, "as the API gives it"),
+		oneOf(FieldFrom, "who logs it; absent where the API shows it", "node-controller"),
 	}},
 	{Kind: KindKubeEvent, About: "an event of the API that is about a node or is a warning", IDs: []Key{FieldPod}, Withdrawn: []Key{"since"}, Fields: []FieldInfo{
 		text(FieldReason, "as NodeNotReady"),

@@ -222,7 +222,7 @@ func nodeSilent(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindNodeCondition, "the node controller finds "+name+" "+map[string]string{"Unknown": "silent", "False": "NotReady"}[status])
 	e.Fields = []event.Field{
 		event.FieldNode.Text(name), event.FieldCondition.Text("Ready"), event.FieldStatus.Text(status),
-		event.FieldReason.Text(reason), event.FieldMessage.Text(message),
+		event.FieldReason.Text(reason), event.FieldMessage.Text(message), event.FieldFrom.Text("node-controller"),
 	}
 	e.Component, e.Source = facts.Kubernetes, facts.Kubernetes
 	return e, name != ""
