@@ -40,6 +40,7 @@ const (
 	KindEviction         Kind = "kubelet.eviction"
 	KindImageFSFailed    Kind = "kubelet.image-fs-failed"
 	KindImagesCleaned    Kind = "kubelet.image-gc-succeeded"
+	KindVolumeFailed     Kind = "kubelet.volume-failed"
 )
 
 // tooLarge is what an error says of an answer that was larger than one side of grpc allows.
@@ -157,12 +158,12 @@ var kubeletKinds = []KindInfo{
 		truth(FieldDeadline, "whether a call ran into its time limit"),
 		text(FieldCgroup, "the cgroup"),
 	}, lostRuntime)},
-	{Kind: KindStartFailed, About: "the kubelet ends because it refuses its configuration or its node", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindStartFailed, About: "the kubelet, or the program that holds it, ends: mostly because it refuses its configuration or its node", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldReason, "what it refuses, or cannot do without", startFailures...),
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindAPIFailed, About: "a request of the kubelet to the API server that failed", IDs: ofPod, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what the request was for", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel"),
+		oneOf(FieldWhat, "what the request was for", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join"),
 		oneOf(FieldReason, "why it failed", apiFailures...),
 		text(FieldServer, "host and port of the API server"),
 		text(FieldPath, "of the request"),
@@ -196,6 +197,13 @@ var kubeletKinds = []KindInfo{
 	{Kind: KindImageFSFailed, About: "the kubelet cannot read or clean the file system of the images", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what failed", "read", "collect"),
 		truth(FieldAgain, "whether it had failed before: the first time is normal while a kubelet starts"),
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether a call ran into its time limit"),
+	}},
+	{Kind: KindVolumeFailed, About: "the kubelet could not mount or unmount a volume, because its driver did not answer, or is still at it", IDs: ofPod, Fields: []FieldInfo{
+		text(FieldOperation, "as MountVolume.SetUp"),
+		text(FieldName, "of the volume"),
+		text(FieldPlugin, "as kubernetes.io/csi/ebs.csi.aws.com, where the line names it"),
 		text(FieldError, "as written"),
 		truth(FieldDeadline, "whether a call ran into its time limit"),
 	}},

@@ -45,12 +45,13 @@ var nodeKinds = []KindInfo{
 		text(FieldPath, "of the cgroup"),
 		text(FieldNode, "whose snapshot it is part of"),
 	}},
-	{Kind: KindNodeCondition, About: "a condition of a node's status, in the API", Fields: []FieldInfo{
+	{Kind: KindNodeCondition, About: "a condition of a node's status, in the API, or as the node controller logs it", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldNode, "its name"),
 		text(FieldCondition, "as Ready"),
 		text(FieldStatus, "as True, False or Unknown"),
 		text(FieldReason, "as the API gives it"),
 		text(FieldMessage, "as the API gives it"),
+		oneOf(FieldFrom, "who logs it; absent where the API shows it", "node-controller"),
 	}},
 	{Kind: KindKubeEvent, About: "an event of the API that is about a node or is a warning", IDs: []Key{FieldPod}, Withdrawn: []Key{"since"}, Fields: []FieldInfo{
 		text(FieldReason, "as NodeNotReady"),

@@ -188,11 +188,12 @@ var systemdKinds = []KindInfo{
 		text(FieldCall, "as open, mkdir or write"),
 		text(FieldError, "as written"),
 	}},
-	{Kind: KindHealthFailed, About: "the health check of a service fails until it succeeds again, as Talos says who runs it", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindHealthFailed, About: "the health check of a service fails: until it succeeds again, as Talos says who runs it, or at the time of the line", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldService, "as Talos names it: kubelet; cri for the runtime of the pods"),
 		length(FieldAge, "since it fails, where a listing tells of it"),
 		text(FieldError, "as written"),
 		truth(FieldDeadline, "whether it ran into its time limit"),
+		truth(FieldRefused, "whether nobody listens there; absent otherwise"),
 	}},
 	{Kind: KindDenied, About: "SELinux or AppArmor forbade a daemon of the node, or a program that it runs, something", IDs: ofLine, Fields: []FieldInfo{
 		comm,

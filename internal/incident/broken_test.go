@@ -2,6 +2,7 @@ package incident_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
@@ -196,4 +198,29 @@ func TestNodeOfSnapshot(t *testing.T) {
 	manifest := `{"schema":"plegdiag.bundle/v1","tool":"(devel)","node":"node-7","start":"2026-11-22T00:49:34Z","end":"2026-11-22T00:49:37Z","redaction":true,"items":[` + "\n]}\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "manifest.json"), []byte(manifest), 0o600))
 	require.Equal(t, "node-7", load(t, dir).Node)
+}
+
+// TestControllerTellsOfOthers: what the node controller logs of other nodes does not count for the node,
+// where it tells of several.
+func TestControllerTellsOfOthers(t *testing.T) {
+	const silent = "I1120 10:03:00.000000       1 node_lifecycle_controller.go:1092] node %s hasn't been updated for 40.1s. Last Ready is: &NodeCondition{Type:Ready,Status:True,}\n"
+	const kubelet = "Nov 20 10:02:00 node-a kubelet[1]: I1120 10:02:00.100000    1 kubelet.go:1] fine\n"
+	count := func(names ...string) int {
+		dir, said := t.TempDir(), ""
+		for _, name := range names {
+			said += fmt.Sprintf(silent, name)
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "controller-manager.log"), []byte(said), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "journal.log"), []byte(kubelet), 0o600))
+		told := 0
+		for _, e := range load(t, dir).Timeline.Events {
+			if e.Kind == event.KindNodeCondition {
+				told++
+			}
+		}
+		return told
+	}
+	require.Equal(t, 1, count("node-a", "node-b", "node-c"))
+	require.Equal(t, 0, count("node-b", "node-c"))
+	require.Equal(t, 1, count("10.0.0.7"), "the only one may be this node under another name")
 }

@@ -311,6 +311,7 @@ func (n *nodes) dropOtherNodes(files []*file, node string) {
 			return owner == "" || owner == node || !n.ours[owner] && !among
 		}
 		f.dropHosts(keep)
+		n.dropControllersOthers(f, node)
 		several := len(objects) > 1 || f.place.Cluster && node != ""
 		if several && f.object != "" && !n.isNameOfNode(f.object, node) {
 			f.events.keepOnly(func(e *event.Event) bool {
@@ -318,6 +319,24 @@ func (n *nodes) dropOtherNodes(files []*file, node string) {
 			})
 		}
 	}
+}
+
+// dropControllersOthers drops what the node controller logs of other nodes than one, where it tells of
+// several.
+func (n *nodes) dropControllersOthers(f *file, node string) {
+	told := map[string]bool{}
+	for e := range f.events.allEvents() {
+		if e.Kind == event.KindNodeCondition && e.FieldText(event.FieldFrom) != "" && len(told) < maxNodes {
+			told[e.FieldText(event.FieldNode)] = true
+		}
+	}
+	if node == "" || len(told) < 2 {
+		return
+	}
+	f.events.keepOnly(func(e *event.Event) bool {
+		name := e.FieldText(event.FieldNode)
+		return e.Kind != event.KindNodeCondition || e.FieldText(event.FieldFrom) == "" || layout.SameNode(name, node) || n.isNameOfNode(name, node)
+	})
 }
 
 // isNameOfNode says whether the name of a Kubernetes object is that of a node, under one of its

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
@@ -75,11 +76,41 @@ func (s *story) describeEffect(about *part) []string {
 	case stall == nil && s.keepsKubeletDown(about):
 		return []string{kubeletDown}
 	case stall == nil:
-		return []string{notReadyNotShown}
+		return []string{s.describeNotReady(about)}
 	case about.Role != rules.Root:
 		return []string{s.describeStall(stall), stallUnexplained}
 	}
 	return []string{s.describeStall(stall)}
+}
+
+// describeNotReady says of a cause without a stall whether the node is NotReady, too. A node that was so
+// before the cause began, and long before, does not count.
+func (s *story) describeNotReady(about *part) string {
+	const before = 10 * time.Minute
+	for _, e := range s.timeline.Events {
+		if !tellsNotReady(e) {
+			continue
+		}
+		switch dated := !e.Start.IsZero() && e.Start.Known; {
+		case !dated:
+			return fmt.Sprintf(notReadyToo, "")
+		case about.Cause.Start.IsZero() || !e.Start.T.Before(about.Cause.Start.Add(-before)):
+			return fmt.Sprintf(notReadyToo, fmt.Sprintf(fromThere, event.TimeOfDay(e.Start.T)))
+		}
+	}
+	return notReadyNotShown
+}
+
+// tellsNotReady says that an event shows the node NotReady, and not in a kubelet's first moments.
+func tellsNotReady(e *event.Event) bool {
+	switch e.Kind {
+	case event.KindNodeNotReady:
+		return !isRoutine(e)
+	case event.KindNodeCondition:
+		status := e.FieldText(event.FieldStatus)
+		return e.FieldText(event.FieldCondition) == "Ready" && (status == "False" || status == "Unknown")
+	}
+	return e.Kind == event.KindKubeEvent && e.FieldText(event.FieldReason) == "NodeNotReady"
 }
 
 // findReboot returns the part that says that the machine went down after a cause, or with it; nil for none.

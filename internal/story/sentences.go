@@ -32,6 +32,7 @@ var sourceWords = map[string]string{
 	"samples.proc": "what /proc says of the threads", "strace": "a trace by strace",
 	"units": "the units of systemd", "kubernetes": "what kubectl describes", "mounts": "the mounts",
 	"node": "files of the node", "udevcookies": "the cookies of udev", "config": "settings", "collect": "a whole bundle of the node",
+	"services": "what Windows says of its services",
 	"versions": "the versions of the programs", "metrics": "the metrics", "clock.log": "the log of chronyd or ntpd", "cni.log": "the log of the network plugin's daemon", "node.log": "the log of the node",
 }
 
@@ -43,6 +44,7 @@ const (
 	stallUnexplained   = "whether the stall came from it is not shown"
 	mayComeFrom        = "it may come from this: %s (%s)" // sentence, verdict
 	notReadyNotShown   = "whether NotReady came from it is not shown"
+	notReadyToo        = "the node is NotReady as well%s; whether that came from it is not shown" // , from when on
 	kubeletDown        = "a node whose kubelet does not start is NotReady"
 	alsoSaid           = "%s as well: %s" // verdict, sentence
 	downSince          = "The machine has gone down since: look when the trouble comes again. "
@@ -55,6 +57,7 @@ const (
 	routineOnly        = "only routine"
 	momentOf           = ", at %s"
 	moreSources        = " and %d more"
+	fromThere          = ", from %s on"
 	fromTo             = ", from %s to %s"
 	tooLittle          = "%s, and too few lines to say that the node was well"
 	showsNoStall       = "; a stall of relist would not show in it"

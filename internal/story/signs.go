@@ -423,8 +423,10 @@ func isRoutine(e *event.Event) bool {
 			e.FieldText(event.FieldMethod) == "ContainerStatus" && strings.Contains(e.FieldText(event.FieldError), "code = NotFound")
 	case event.KindCRICall:
 		return e.FieldText(event.FieldDeadline) != "true" && e.Duration() < longCall+graceOf(e) && !hasFailed(e)
-	case event.KindDaemonBoot, event.KindUnitStarting, event.KindHealthFailed: // at its start a service does not answer yet
+	case event.KindDaemonBoot, event.KindUnitStarting: // at its start a service does not answer yet
 		return !e.Open && e.Duration() < longBoot
+	case event.KindHealthFailed: // one without an end is what somebody met who looked
+		return !e.Open && !e.End.IsZero() && e.Duration() < longBoot
 	case event.KindSyncLoopLate:
 		return e.Duration() > 0 && e.Duration() < longHousekeeping
 	case event.KindKubeEvent:

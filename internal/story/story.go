@@ -90,6 +90,11 @@ func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) R
 		}
 		result.Findings = append(result.Findings, p.Finding)
 	}
+	if s.onWindows() {
+		result.leaveLinux()
+	} else if unit := s.findKubeletUnit(); unit != "" {
+		result.nameUnit(unit)
+	}
 	return result
 }
 

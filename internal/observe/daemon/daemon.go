@@ -66,6 +66,7 @@ var kubeletFiles = map[string]bool{
 	"qos_container_manager_linux.go": true, "pod_container_deletor.go": true, "eviction_manager.go": true,
 	"docker_sandbox.go": true, "docker_service.go": true, "docker_container.go": true, "prober_manager.go": true,
 	"image_gc_manager.go": true, "fsHandler.go": true, "desired_state_of_world_populator.go": true,
+	"cadvisor_stats_provider.go": true, "cri_stats_provider.go": true, "summary_sys_containers.go": true,
 }
 
 // IsKubeletFile says that klog's lines with this source file are the kubelet's, whatever tag somebody
@@ -127,7 +128,7 @@ var NetworkPlugins = []string{
 var Kubelet = runtime{
 	"kubelet",
 	[]string{
-		"kubelet", "k3s", "k3s-agent", "rke2", "rke2-server", "rke2-agent", "snap.microk8s.daemon-kubelite", "snap.k8s.kubelet",
+		"kubelet", "k3s", "k3s-agent", "rke2", "rke2-server", "rke2-agent", "snap.microk8s.daemon-kubelite", "snap.microk8s.daemon-kubelet", "snap.k8s.kubelet",
 		"origin-node", "atomic-openshift-node",
 	},
 	"kubelet: The Kubernetes Node Agent",

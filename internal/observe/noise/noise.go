@@ -50,6 +50,23 @@ var Sorts = []Sort{
 		Why: "somebody connected and left: a scanner, a health check, an API server that reconnects",
 	},
 	{
+		Name: "orphaned pod", Literals: []string{"rphaned pod ", "volume paths are still present on disk"}, Also: []string{"found, but"},
+		Why: "the kubelet finds the directory of a pod that is gone, and leaves it: nothing waits for that",
+	},
+	{
+		Name: "stats of a cgroup", Also: []string{"failed to get c"}, // cgroup stats, container info
+		Literals: []string{"Failed to get system container stats"},
+		Why:      "cAdvisor has no numbers of a cgroup of systemd: only metrics lack them",
+	},
+	{
+		Name: "stats of a container", Literals: []string{"Partial failure issuing cadvisor.ContainerInfoV2"},
+		Also: []string{"unable to find data in memory cache"}, Why: "cAdvisor has no numbers of it yet: only metrics lack them",
+	},
+	{
+		Name: "too many DNS servers", Literals: []string{"Nameserver limits were exceeded", "Nameserver limits exceeded"},
+		Why: "pods get the first three servers of the node's resolv.conf",
+	},
+	{
 		Name: "already deleted", Literals: []string{"failed to delete task"}, Also: []string{"not found"},
 		But: []string{"deadline"}, Why: "it was gone already",
 	},

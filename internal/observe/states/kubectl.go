@@ -17,7 +17,7 @@ import (
 var KubectlLiterals = []string{
 	"Normal ", "Warning ", "Normal\t", "Warning\t", "-monitor", "KubeletNotReady", "KubeletReady", "NodeStatusUnknown", "KernelDeadlock",
 	"ReadonlyFilesystem", "FrequentKubeletRestart", "FrequentDockerRestart", "FrequentContainerdRestart",
-	"ContainerRuntimeUnhealthy", "KubeletUnhealthy",
+	"ContainerRuntimeUnhealthy", "KubeletUnhealthy", "ContainerRuntimeProblem", "KubeletProblem", "FilesystemCorruptionProblem", "VMEventScheduled", // the last four of AKS
 }
 
 // KubectlRows makes events of the rows of kubectl that stand alone between other lines, as a ticket

@@ -245,6 +245,9 @@ func (c *condition) appendEvents(dst []event.Event, ours bool) []event.Event {
 	return c.appendComplaint(dst)
 }
 
+// downFor is how long a runtime has no answer for a kubelet that finds it down.
+const downFor = 30 * time.Second
+
 // freshFor is how long ago a node may have become Ready for that to be news.
 const freshFor = 24 * time.Hour
 
@@ -257,6 +260,21 @@ func (c *condition) appendComplaint(dst []event.Event) []event.Event {
 			down.Start, down.End = c.since, c.beat
 		}
 		dst = append(dst, down)
+	}
+	if _, said, ok := strings.Cut(c.message, "container runtime not ready: "); ok && c.beat.Known && c.status == "False" {
+		if e, ok := kubelet.RuntimeNotReady(said); ok {
+			e.Component, e.Source, e.Start, e.Evidence = "kubelet", facts.Kubernetes, c.beat, c.quotes
+			lasts := c.since.Known && c.beat.T.Sub(c.since.T) >= downFor
+			if lasts {
+				e.Start = c.since
+			}
+			dst = append(dst, e)
+			if lasts && e.Kind != event.KindRuntimeDown {
+				down := event.New(event.KindRuntimeDown, "the runtime is not ready, and has not been for "+c.beat.T.Sub(c.since.T).String())
+				down.Component, down.Source, down.Start, down.End, down.Evidence = "kubelet", facts.Kubernetes, c.since.Add(downFor), c.beat, c.quotes
+				dst = append(dst, down)
+			}
+		}
 	}
 	_, text, ok := strings.Cut(c.message, "PLEG is not healthy: ")
 	if !ok || !c.beat.Known || c.status != "False" {

@@ -295,6 +295,10 @@ func (t *table) splitRow(line string) (fields []event.Pair, ok bool) {
 		return splitTimeSource(line)
 	case fileTable:
 		return nil, false // its rows are known by themselves
+	case nodeTable:
+		if _, other := CutCondition(line); other { // of describe, which somebody pasted below
+			return nil, false
+		}
 	}
 	return t.splitCells(line)
 }

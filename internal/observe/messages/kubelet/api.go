@@ -31,6 +31,7 @@ var apiRequests = []spelling{
 	{"Unable to register node with API server", "register"},
 	{"Unable to register node ", "register"}, // ≤ 1.13: … "n" with API server
 	{"Error getting node", "node"},
+	{"when trying to set owner ref to the node lease", "node"},
 	{"Error getting the current node from lister", "node"},
 	{"Failed to watch", "watch"}, // from 1.33 on the type stands in a field
 	{"ailed to list *", "watch"},
@@ -40,6 +41,11 @@ var apiRequests = []spelling{
 	{"Unable to write event", "event"},
 	{"Failed to contact API server when waiting for CSINode publishing", "csinode"},
 	{"Failed to connect to proxy", "tunnel"}, // k3s and rke2: the way back from the server to the node
+	{"Remotedialer proxy error", "tunnel"},
+	// what an agent of k3s and rke2 asks its server before it starts the kubelet
+	{"failed to get CA certs", "join"},
+	{"Waiting to retrieve agent configuration; server is not ready", "join"},
+	{"Node password rejected", "join"},
 }
 
 // apiFailed is a request to the API server that failed. A conflict, and an object that is not there
@@ -52,8 +58,14 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 			continue
 		}
 		reason := cmp.Or(table.ErrorOf(r), scan.After(behind, "error: ", "err: ", ": "))
+		if a.what == "join" {
+			reason = cmp.Or(reason, text)
+		}
 		why := apiReason(reason)
-		e := event.New(event.KindAPIFailed, "a request to the API server failed ("+a.what+"): "+apiWords[why])
+		e := event.New(event.KindAPIFailed, "a request to the API server failed ("+a.what+"): "+cmp.Or(apiWords[why], table.Clip(reason)))
+		if (a.what == "node" || a.what == "node-status") && why == "not-found" {
+			e.Text = "the kubelet finds no node object of its own: it is not registered, or was deleted"
+		}
 		e.Fields = []event.Field{event.FieldWhat.Text(a.what), event.FieldReason.Text(why)}
 		if why != "other" {
 			e.AddFields(event.FieldHow.Text(why))
@@ -64,13 +76,16 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 			e.IDs.Pod = pod
 		}
 		// The Node authorizer does not know yet, or no more, that a pod is on this node.
-		quiet := reason == "" || strings.Contains(reason, "Operation cannot be fulfilled") ||
+		quiet := reason == "" || strings.Contains(reason, "Operation cannot be fulfilled") || strings.Contains(reason, notReadYet) ||
 			a.what == "pod-status" && strings.Contains(reason, "no relationship found between node") ||
 			why == "not-found" && a.what != "node" && a.what != "node-status" && a.what != "register"
 		return e, !quiet
 	}
 	return event.Event{}, false
 }
+
+// notReadYet is the error of a kubelet in its first moments.
+const notReadYet = "nodes have not yet been read at least once"
 
 // apiReasons tell from an error of Go's HTTP client, or of the API server, why a request failed. The
 // first that fits counts.
@@ -82,9 +97,9 @@ var apiReasons = []struct {
 	{"dns", []string{"no such host", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
 	{"refused", []string{"connection refused"}},
 	{"no-route", []string{"no route to host", "network is unreachable", "host is down"}},
-	{"unauthorized", []string{"Unauthorized", "provide credentials"}},
+	{"unauthorized", []string{"Unauthorized", "provide credentials", "system:anonymous", "assword rejected"}},
 	{"forbidden", []string{"forbidden", "cannot get ", "not allowed to"}},
-	{"cut", []string{"connection reset by peer", "EOF", "client connection lost", "broken pipe", "GOAWAY"}},
+	{"cut", []string{"connection reset by peer", "EOF", "client connection lost", "broken pipe", "GOAWAY", "use of closed network connection", "connection force closed"}},
 	{"timeout", []string{
 		"i/o timeout", "Client.Timeout", "deadline exceeded", "TLS handshake timeout", "timeout awaiting", "request canceled",
 		"timed out",
@@ -96,12 +111,12 @@ var apiReasons = []struct {
 	{"not-found", []string{"not found", "could not find the requested resource"}},
 }
 
-// apiWords say the reasons in words.
+// apiWords say the reasons in words; the error itself says the others.
 var apiWords = map[string]string{
 	"certificate": "a certificate is not accepted", "dns": "its name cannot be resolved", "refused": "nothing listens there",
 	"no-route": "there is no way to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
 	"cut": "the connection broke", "timeout": "no answer in time", "server": "the server fails itself",
-	"not-found": "it does not know that object", "other": "see the error",
+	"not-found": "it does not know that object",
 }
 
 func apiReason(text string) string {
@@ -130,10 +145,14 @@ func endsWithin(cut, words string) bool {
 	return false
 }
 
-// serverFields are host and path of the request that an error names: Get "https://10.0.0.1:6443/api/v1/nodes/n?timeout=10s".
+// serverFields are host and path of the request that an error names: Get "https://10.0.0.1:6443/api/v1/nodes/n?timeout=10s". Of a
+// connection that could not be made there is no request: dial tcp 10.0.0.5:6443: connect: no route to host.
 func serverFields(text string) []event.Field {
 	_, url, ok := strings.Cut(text, "https://")
 	if !ok {
+		if server, dials := scan.Between(text, "dial tcp ", ": "); dials && strings.Contains(server, ":") {
+			return []event.Field{event.FieldServer.Text(server)}
+		}
 		return nil
 	}
 	url = url[:len(url)-len(strings.TrimLeft(url, urlBytes))]
@@ -162,10 +181,52 @@ func requestedNode(path string) string {
 
 const urlBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?[]@!$&'()*+,;=%"
 
-// APIServer is the API server's own log, mostly that of a container.
-var APIServer = table.Table{Component: "node", Relays: []string{""}, Rows: []table.Row{
+// ControlPlane is what the API server and the node controller (kube-controller-manager) say in logs of
+// their own, mostly those of containers.
+var ControlPlane = table.Table{Component: "node", Relays: []string{""}, Rows: []table.Row{
 	{[]string{"Unable to authenticate the request"}, clientRefused},
+	{[]string{"been updated", "dding it to the Taint queue"}, nodeSilent},
 }}
+
+// nodeSilent is a node of which the controller has heard nothing for its time of grace: it sets the
+// conditions to Unknown then. It tells of each condition on its own, of which Ready counts.
+//
+//	≤ 1.8   node n hasn't been updated for 40.1s. Last ready condition is: {Type:Ready Status:True …}
+//	≤ 1.26  node n hasn't been updated for 40.1s. Last Ready is: &NodeCondition{Type:Ready,Status:True,…}
+//	        Node n is unresponsive as of 2023-11-03 10:12:44 +0000 UTC m=+63.4. Adding it to the Taint queue.
+//	        Node n is NotReady as of …. Adding it to the Taint queue.
+//	≥ 1.27  "Node hasn't been updated" node="n" duration="50.003s" nodeConditionType="Ready" currentReadyCondition="…"
+//	        "Node is unresponsive. Adding it to the Taint queue" node="n" timeStamp="…"
+//	        "Node is NotReady. Adding it to the Taint queue" node="n" timeStamp="…"
+func nodeSilent(r *event.Record) (event.Event, bool) {
+	text := strings.Trim(r.Message(), `"`)
+	if !strings.HasPrefix(text, "Node ") && !strings.HasPrefix(text, "node ") {
+		return event.Event{}, false
+	}
+	name, _, _ := strings.Cut(text[len("node "):], " ")
+	name = cmp.Or(r.Value("node"), name)
+	status, reason, message := "Unknown", "NodeStatusUnknown", "the controller has heard nothing from it"
+	rest := scan.After(text, " been updated for ")
+	grace, last, _ := strings.Cut(rest, ". Last ")
+	switch grace = cmp.Or(r.Value("duration"), grace); {
+	case strings.Contains(text, " is NotReady"):
+		status, reason, message = "False", "KubeletNotReady", "its kubelet says so"
+	case strings.Contains(text, " is unresponsive"):
+	case grace == "",
+		last != "" && !strings.HasPrefix(last, "Ready ") && !strings.HasPrefix(last, "ready "),
+		last == "" && r.Value("nodeConditionType") != "Ready":
+		return event.Event{}, false
+	default:
+		message += " for " + grace
+	}
+	e := event.New(event.KindNodeCondition, "the node controller finds "+name+" "+map[string]string{"Unknown": "silent", "False": "NotReady"}[status])
+	e.Fields = []event.Field{
+		event.FieldNode.Text(name), event.FieldCondition.Text("Ready"), event.FieldStatus.Text(status),
+		event.FieldReason.Text(reason), event.FieldMessage.Text(message), event.FieldFrom.Text("node-controller"),
+	}
+	e.Component, e.Source = facts.Kubernetes, facts.Kubernetes
+	return e, name != ""
+}
 
 // clientRefused is a client whose certificate is expired, Kubernetes 1.9 to 1.37; the line does not say
 // which client:

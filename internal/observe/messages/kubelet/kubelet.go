@@ -44,6 +44,7 @@ var Table = table.Table{
 		{[]string{"LastHeartbeatTime:"}, youngKubelet},
 		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
 		{[]string{"ontainer runtime is down"}, table.Says(event.KindRuntimeDown, "container runtime is down")},
+		{[]string{"untime not ready"}, runtimeNotReady},
 		{[]string{"Condition Ready of node "}, testedNode},
 		{[]string{"vent channel is full"}, table.Says(event.KindChannelFull, "the PLEG event channel is full")},
 		{[]string{"EventedPLEG: pleg event channel capacity is full"}, eventedFull},
@@ -80,7 +81,8 @@ var Table = table.Table{
 		{[]string{"on following dirs took "}, slowDU},
 		{[]string{"FLAG: --"}, kubeletFlag},
 		{[]string{"Container Manager object based on Node Config"}, nodeConfig},
-		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules"}, startFailed},
+		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules", "ailed to initialize CSINode after retrying"}, startFailed},
+		{[]string{"level=fatal", "leaderelection lost"}, embedderEnds},
 		{[]string{"Shutdown manager detected new shutdown event"}, nodeShutdown},
 		{[]string{"on a host using cgroup v1", "cgroup v1 detected", "roup v1 support is in maintenance mode"}, cgroupV1},
 		{runtimeTexts, runtimeFound},
@@ -94,6 +96,7 @@ var Table = table.Table{
 		{[]string{"mage garbage collection failed", "ailed to get imageFs"}, imageFSFailed},
 		// only after a failure, or at level 4
 		{[]string{"mage garbage collection succeeded"}, table.Says(event.KindImagesCleaned, "the kubelet can read and clean the file system of the images")},
+		{[]string{"No retries permitted until "}, volumeFailed},
 		{[]string{"Failed to process watch event", "Failed to create existing container"}, watchFailed},
 		table.Crash,
 	},
@@ -251,6 +254,43 @@ func lostRuntime(reason string) []event.Field {
 		return nil
 	}
 	return fields
+}
+
+// runtimeNotReady is the runtime's own condition, which the kubelet repeats every 5 s:
+//
+//	≤ 1.20  Container runtime not ready: RuntimeReady=false reason:DockerDaemonNotReady message:docker: failed to get docker version: Cannot connect to the Docker daemon at …
+//	≥ 1.21  "Container runtime not ready" runtimeReady="RuntimeReady=false reason:ContainerdNotReady message:containerd is not ready"
+func runtimeNotReady(r *event.Record) (event.Event, bool) {
+	text := r.Value("runtimeReady")
+	if text == "" {
+		text = scan.After(r.Message(), "ontainer runtime not ready: ")
+	}
+	if strings.Contains(r.Raw, "ode became not ready") || strings.Contains(r.Raw, "NetworkReady=false") {
+		return event.Event{}, false // a list of all that is not ready
+	}
+	return RuntimeNotReady(text)
+}
+
+// RuntimeNotReady makes the event of a runtime's condition, as it stands behind "container runtime not
+// ready: ". With dockershim it is a call of docker that failed.
+func RuntimeNotReady(text string) (event.Event, bool) {
+	if !strings.HasPrefix(text, "RuntimeReady=false") {
+		return event.Event{}, false
+	}
+	message := scan.After(text, " message:")
+	message, _, _ = strings.Cut(message, ", container runtime ")
+	lost := repeated.LostRuntime(message)
+	if len(lost) == 0 && !table.IsDeadline(message) {
+		return event.New(event.KindRuntimeDown, "the runtime says that it is not ready: "+message), true
+	}
+	e := event.New(event.KindCRIError, "Status failed", event.FieldMethod.Text("Status"))
+	e.AddFields(table.ErrorFields(message)...)
+	e.AddFields(lost...)
+	if table.IsDeadline(message) {
+		e.Text = "Status ran into its deadline"
+	}
+	sayGone(&e)
+	return e, true
 }
 
 // testedNode is the node that a test of Kubernetes waits for:

@@ -24,6 +24,7 @@ import (
 //	≥ 1.35  "command failed" err="failed to validate kubelet configuration, error: kubelet is configured to not run on a host using cgroup v1. …"
 //	all     server.go:203] "Failed to listen and serve" err="listen tcp 127.0.0.1:10250: bind: address already in use"
 //	        kubelet.go:1359] Failed to start ContainerManager failed to get rootfs info: …; "Failed to start ContainerManager" err="…"
+//	        Failed to initialize CSINode after retrying: timed out waiting for the condition      (the API server refused it, or did not answer)
 //	        "Failed to start cAdvisor" err="inotify_add_watch /sys/fs/cgroup/…: no space left on device"; "Failed to initialize internal modules" err="…"
 func startFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimLeft(r.Message(), `"`)
@@ -42,6 +43,33 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	), reason != ""
 }
 
+// embedderEnds is the last word of a program that holds the kubelet and the control plane in one process.
+// One that leads ends when it cannot renew its lease in time.
+//
+//	k3s, rke2  time="…" level=fatal msg="failed to find memory cgroup (v2)"
+//	           time="…" level=fatal msg="leaderelection lost for k3s"
+//	kubelite   F1114 14:22:50.223456    3821 controllermanager.go:321] leaderelection lost
+func embedderEnds(r *event.Record) (event.Event, bool) {
+	name := embedder(r.Unit)
+	reason := strings.Trim(r.Message(), `" `)
+	if name == "" || r.Level != event.Fatal || reason == "" {
+		return event.Event{}, false
+	}
+	return event.New(
+		event.KindStartFailed, name+", which holds the kubelet, ends: "+reason, event.FieldReason.Text(startReason(reason)), event.FieldError.Text(reason),
+	), true
+}
+
+// embedder is the program of a unit that holds a kubelet and more; empty for any other.
+func embedder(unit string) string {
+	for _, name := range []string{"k3s", "rke2", "kubelite"} {
+		if strings.Contains(unit, name) {
+			return name
+		}
+	}
+	return ""
+}
+
 // startReasons tell from the error why a kubelet does not start. The first that fits counts.
 var startReasons = []struct {
 	reason string
@@ -55,7 +83,7 @@ var startReasons = []struct {
 	{"certificate", []string{"bootstrap kubeconfig", "bootstrap-kubelet", "x509: ", "tls: ", "certificate", "unable to load client CA"}},
 	{"config", []string{
 		"kubelet config file", "validate kubelet configuration", "invalid configuration", "strict decoding error",
-		"unrecognized feature gate", "invalid kubeconfig", "kubeconfig",
+		"unrecognized feature gate", "invalid kubeconfig", "kubeconfig", "invalid kernel flag: ",
 	}},
 	{"cri", []string{"unknown service runtime."}},
 	{"runtime", []string{"validate service connection", "validate CRI", "runtime API", "container runtime", "Cannot connect to the Docker daemon"}},
@@ -67,6 +95,7 @@ var startReasons = []struct {
 
 // startWords say the reasons in words; the error itself says the others.
 var startWords = map[string]string{
+	"config":    "it does not accept its configuration, or does not find it",
 	"cgroup-v1": "it refuses a node with cgroup v1", "swap": "it refuses a node with swap",
 	"cgroup-driver": "its cgroup driver is not the runtime's", "flag": "it does not know a flag",
 	"descriptors": "no inotify watches or open files are left for it", "port": "another program listens on its port",
@@ -279,4 +308,42 @@ func relistDropped(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindRelistDropped, "PLEG drops a request to look at one pod")
 	e.IDs.PodUID = r.Value("podUID")
 	return e, true
+}
+
+// volumeFailed is what the kubelet says of a volume before it waits to try again, 1.3 to 1.37. Most of
+// that is a secret that is not there yet; those lines count by which a driver or a file server does not
+// answer, or is not done with the call before.
+//
+//	Operation for "{volumeName:kubernetes.io/csi/ebs.csi.aws.com^vol-0 podName: nodeName:}" failed. No retries permitted until 2023-04-12 09:17:24 +0000 UTC m=+1.2 (durationBeforeRetry 2m2s). Error: MountVolume.MountDevice failed for volume "pvc-1" (UniqueName: "…") pod "db-0" (UID: "…") : rpc error: code = DeadlineExceeded desc = context deadline exceeded
+//	Operation for "\"kubernetes.io/nfs/0cea2c05-…-data\"" failed. No retries permitted until … (durationBeforeRetry 2m2s). Error: "MountVolume.SetUp failed for volume \"data\" …: mount failed: exit status 32 …
+func volumeFailed(r *event.Record) (event.Event, bool) {
+	text := strings.ReplaceAll(r.Message(), `\`, "")
+	unique, _ := scan.Between(text, `(UniqueName: "`, `"`)
+	if unique == "" {
+		unique = strings.TrimLeft(scan.After(text, "{volumeName:", `Operation for "`), `"`)
+	}
+	plugin, _, _ := strings.Cut(unique, "^")
+	if !strings.HasPrefix(plugin, "kubernetes.io/csi/") {
+		plugin = firstParts(plugin, 2)
+	}
+	said := strings.Trim(scan.After(text, " Error: "), `"`)
+	operation, rest, ok := strings.Cut(said, " failed for volume ")
+	name, _ := scan.Between(rest, `"`, `"`)
+	reason := cmp.Or(rpcError(rest), scan.After(rest, `") : `, `" : `, `"): `, ": "))
+	e := event.New(event.KindVolumeFailed, operation+" of volume "+name+" failed: "+table.Clip(reason))
+	e.Fields = append([]event.Field{event.FieldOperation.Text(operation), event.FieldName.Text(name)}, table.ErrorFields(table.Clip(reason))...)
+	e.AddText(event.FieldPlugin, plugin)
+	return e, ok && scan.ContainsAny(reason, volumeHangs) && !strings.Contains(operation, " ")
+}
+
+// firstParts are the first parts of a path, as kubernetes.io/nfs.
+func firstParts(path string, parts int) string {
+	all := strings.SplitN(path, "/", parts+1)
+	return strings.Join(all[:min(parts, len(all))], "/")
+}
+
+// volumeHangs stand in errors of a driver or a file server that does not answer, or is not there.
+var volumeHangs = []string{
+	"DeadlineExceeded", "deadline exceeded", "timed out", "imed out waiting", "given Volume ID", "Stale file handle", "stale NFS file handle",
+	"ransport endpoint is not connected", "device or resource busy", "target is busy", "not found in the list of registered CSI drivers",
 }

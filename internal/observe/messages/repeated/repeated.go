@@ -17,6 +17,7 @@ import (
 //
 //	connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused"
 //	… connect: no such file or directory
+//	open \\.\pipe\containerd-containerd: The system cannot find the file specified.                       (Windows; so is docker's //./pipe/docker_engine)
 //	Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?   (dockershim, docker 17.05 on)
 //	cannot connect to Docker endpoint                                                                   (go-dockerclient, kubelet ≤ 1.5)
 //	error reading from server: EOF; … read: connection reset by peer; transport is closing (grpc ≤ 1.36)
@@ -31,6 +32,10 @@ func LostRuntime(reason string) []event.Field {
 			fields = append(fields, event.FieldNoFile.Bool(true))
 		}
 		return fields
+	case strings.Contains(reason, noPipe) && strings.Contains(reason, `\pipe\`):
+		pipe, _, _ := strings.Cut(scan.After(strings.ReplaceAll(reason, `\\`, `\`), `\pipe\`), ":")
+		name, _, _ := strings.Cut(pipe, "-containerd")
+		return []event.Field{event.FieldGone.Text(daemon.RuntimeOf(strings.TrimSuffix(name, "_engine"))), event.FieldNoFile.Bool(true)}
 	case scan.ContainsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):
 		return []event.Field{event.FieldCut.Bool(true)}
 	}
@@ -57,6 +62,9 @@ func NetworkPlugin(reason string) string {
 	}
 	return name
 }
+
+// noPipe is Windows' word for a pipe that is not there.
+const noPipe = "The system cannot find the file specified"
 
 // CRIMethods are the calls of the kubelet's remote clients; longer names first where one begins
 // another. PullImage is not among them: what it waits for is a registry.

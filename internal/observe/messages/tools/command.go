@@ -56,11 +56,13 @@ func dockerFailed(r *event.Record) (event.Event, bool) {
 //	FATA[0002] listing containers: rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	FATA[0010] failed to connect: failed to connect, make sure you are running as root and the runtime has been started: context deadline exceeded
 //	time="…" level=fatal msg="unable to determine runtime API version: rpc error: code = Unavailable desc = connection error: …"
+//	[ERROR CRI]: container runtime is not running: output: time="…" level=fatal msg="validate service connection: …"      (kubeadm)
 //	time="…" level=fatal msg="validate service connection: CRI v1 runtime API is not implemented for endpoint \"unix:///run/containerd/containerd.sock\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService"
 func crictlFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
-	unserved := strings.Contains(text, "unknown service runtime.")
-	if r.Unit != "" || r.Level != event.Fatal || !table.IsDeadline(text) && !isRefused(text) && !unserved {
+	unserved := strings.Contains(text, noService)
+	said := r.Level == event.Fatal || strings.Contains(text, "[ERROR CRI]: ") // kubeadm repeats it
+	if r.Unit != "" || !said || !table.IsDeadline(text) && !isRefused(text) && !unserved {
 		return event.Event{}, false
 	}
 	component := "cri"
@@ -177,10 +179,16 @@ func isRefused(s string) bool {
 		strings.Contains(s, "connect: no such file or directory")
 }
 
+// noService is in the answer of a runtime that does not serve what a client of the CRI asks for.
+const noService = "unknown service runtime."
+
 func commandFailed(component, program, text string, refused bool) event.Event {
 	what := " is not answered in time"
 	if refused {
 		what = " finds nobody at the socket of " + cmp.Or(map[string]string{"cri": "the runtime"}[component], component)
+	}
+	if strings.Contains(text, noService) {
+		what = " finds that the runtime does not serve the CRI, or not that version of it"
 	}
 	e := event.New(
 		event.KindCommandFailed, program+what, event.FieldProgram.Text(program), event.FieldError.Text(table.Clip(text)),

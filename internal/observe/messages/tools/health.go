@@ -30,6 +30,56 @@ var Health = table.Table{Component: "node", Relays: []string{table.HostProgram},
 	{smartdSays, smartdWarning},
 }}
 
+// Probes is what those say who ask the kubelet and the runtime for their health: kubeadm,
+// node-problem-detector, and the script that restarts them on GCE and GKE.
+var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: []table.Row{
+	{[]string{":10248/healthz", "Kubelet is unhealthy!", "The kubelet is not healthy after"}, kubeletUnhealthy},
+	{[]string{"Docker daemon failed!", "ontainer runtime containerd failed!"}, runtimeUnhealthy},
+}}
+
+// kubeletUnhealthy is a kubelet that does not answer at /healthz, or answers that it is not healthy:
+//
+//	[kubelet-check] The HTTP call equal to 'curl -sSL http://localhost:10248/healthz' failed with error: Get "http://localhost:10248/healthz": dial tcp 127.0.0.1:10248: connect: connection refused.
+//	[kubelet-check] The kubelet is not healthy after 4m0.000463s                                     (kubeadm 1.28 and later)
+//	… The HTTP call equal to 'curl -sSL http://127.0.0.1:10248/healthz' returned error: Get …: context deadline exceeded
+//	health_checker.go:180] command /bin/bash -c curl -m 10 -f -s -S http://127.0.0.1:10248/healthz failed: exit status 28, curl: (28) Operation timed out …
+//	Kubelet is unhealthy!                                                                            (health-monitor.sh)
+func kubeletUnhealthy(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	reason := scan.After(text, "failed with error: ", "returned error: ", "healthz failed: ")
+	switch {
+	case strings.HasPrefix(text, "Kubelet is unhealthy!"), strings.Contains(text, "The kubelet is not healthy after"):
+		reason = text
+	case reason == "":
+		return event.Event{}, false
+	}
+	refused := strings.Contains(reason, "onnection refused")
+	e := event.New(
+		event.KindHealthFailed, "the kubelet does not say that it is healthy: "+table.Clip(reason), event.FieldService.Text("kubelet"),
+		event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason) || strings.Contains(reason, "timed out")),
+	)
+	if refused {
+		e.Text = "nobody listens at the kubelet's port for /healthz"
+		e.AddFields(event.FieldRefused.Bool(true))
+	}
+	e.Component = "kubelet"
+	return e, true
+}
+
+// runtimeUnhealthy is a runtime that did not list its containers within a minute, so that it is ended:
+//
+//	Docker daemon failed!; Container runtime containerd failed!         (health-monitor.sh)
+func runtimeUnhealthy(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	component := map[bool]string{true: "dockerd", false: "containerd"}[strings.HasPrefix(text, "Docker")]
+	e := event.New(
+		event.KindHealthFailed, component+" does not list its containers in time, and its monitor ends it", event.FieldService.Text("cri"),
+		event.FieldError.Text(text), event.FieldDeadline.Bool(true),
+	)
+	e.Component = component
+	return e, strings.HasPrefix(text, "Docker daemon failed!") || strings.HasPrefix(text, "Container runtime containerd failed!")
+}
+
 // ofNode makes a fact of a line that no daemon wrote.
 func ofNode(name string, value func(text string) string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {

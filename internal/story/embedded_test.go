@@ -1,0 +1,127 @@
+package story
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// TestKubeletUnit: the unit of the kubelet is the one that systemd names, else that of who signs its lines.
+func TestKubeletUnit(t *testing.T) {
+	ended := func(unit string) event.Event {
+		return event.New(event.KindUnitExit, unit+" ended", event.FieldUnit.Text(unit), event.FieldDaemon.Text("kubelet"))
+	}
+	signed := func(line string) event.Event {
+		e := event.New(event.KindAPIFailed, "a request failed")
+		e.Component, e.Evidence = "kubelet", []event.Quote{{Text: line}}
+		return e
+	}
+	k3s := "Mar 02 10:00:01 n k3s[812]: E0302 …"
+	for name, c := range map[string]struct {
+		events []event.Event
+		want   string
+	}{
+		"nothing":               {nil, ""},
+		"the usual one":         {[]event.Event{ended("kubelet.service"), signed(k3s)}, ""},
+		"an agent of k3s":       {[]event.Event{signed(k3s), ended("k3s-agent.service")}, "k3s-agent"},
+		"k3s, server or agent":  {[]event.Event{signed(k3s)}, "'k3s*'"},
+		"a kubelet of its own":  {[]event.Event{signed("Mar 02 10:00:01 n kubelet[812]: E0302 …")}, ""},
+		"MicroK8s, all in one":  {[]event.Event{signed("Mar 02 10:00:01 n microk8s.daemon-kubelite[812]: E0302 …")}, "snap.microk8s.daemon-kubelite"},
+		"its name in a message": {[]event.Event{signed("Mar 02 10:00:01 n kubelet[812]: image rancher/k3s")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &story{timeline: &timeline.Timeline{Events: pointersTo(c.events...)}}
+			require.Equal(t, c.want, s.findKubeletUnit())
+		})
+	}
+}
+
+// TestNameUnit: every command of a result has the unit's name, and what the result shares with the rules
+// stays as it is.
+func TestNameUnit(t *testing.T) {
+	look := rules.Action{Do: "look", Commands: []string{"timeout 10 systemctl status kubelet --no-pager", "ps -C kubelet"}}
+	shared := []rules.Action{look}
+	wish := []rules.Missing{{Source: "kubelet.log", Command: readKubeletLog}}
+	r := &Result{
+		Findings:     []Finding{{Finding: rules.Finding{Remediation: rules.Remediation{Now: shared}, Missing: wish}}},
+		NotEvaluable: []rules.Unanswered{{Missing: wish}}, Hypotheses: []rules.Hypothesis{{Undecided: wish}},
+		Next: []NextStep{{Missing: wish[0]}}, Opening: Opening{Command: readKubeletLog, Commands: look.Commands},
+	}
+	r.nameUnit("k3s")
+	const want = "timeout 60 journalctl -u k3s -o export --since '1 hour ago' > kubelet.export"
+	require.Equal(t, []string{"timeout 10 systemctl status k3s --no-pager", "ps -C kubelet"}, r.Findings[0].Remediation.Now[0].Commands)
+	require.Equal(t, r.Findings[0].Remediation.Now[0].Commands, r.Opening.Commands)
+	for _, command := range []string{
+		r.Findings[0].Missing[0].Command, r.NotEvaluable[0].Missing[0].Command, r.Hypotheses[0].Undecided[0].Command, r.Next[0].Command, r.Opening.Command,
+	} {
+		require.Equal(t, want, command)
+	}
+	require.Equal(t, readKubeletLog, wish[0].Command)
+	require.Equal(t, "timeout 10 systemctl status kubelet --no-pager", shared[0].Commands[0])
+}
+
+// TestWindows: a node with Windows is known by its name, its kernel or the pipes of its runtimes, and gets
+// no command of Linux.
+func TestWindows(t *testing.T) {
+	fact := func(name, value string) *story {
+		return &story{timeline: &timeline.Timeline{Facts: map[string]timeline.Fact{name: {Value: value}}}}
+	}
+	line := func(text string) *story {
+		e := event.New(event.KindGCFailed, "the kubelet could not collect dead containers")
+		e.Evidence = []event.Quote{{Text: text}}
+		return &story{timeline: &timeline.Timeline{Events: pointersTo(e)}}
+	}
+	require.True(t, fact("os.name", "Windows Server 2022 Datacenter").onWindows())
+	require.True(t, fact("kernel.version", "10.0.17763.2061").onWindows())
+	require.True(t, line("Cannot connect to the Docker daemon at npipe:////./pipe/docker_engine").onWindows())
+	require.True(t, line(`open \\.\pipe\containerd-containerd: The system cannot find the file specified.`).onWindows())
+	require.False(t, fact("kernel.version", "5.10.0").onWindows())
+	require.False(t, line("read |0: broken pipe").onWindows())
+
+	wish := []rules.Missing{{Source: "kubelet.log", Command: readKubeletLog}}
+	r := &Result{
+		Findings:     []Finding{{Finding: rules.Finding{Missing: wish}}},
+		NotEvaluable: []rules.Unanswered{{Missing: wish}}, Hypotheses: []rules.Hypothesis{{Undecided: wish}},
+		Next: []NextStep{{Missing: wish[0]}}, Opening: Opening{Command: readKubeletLog},
+	}
+	r.leaveLinux()
+	require.Equal(t, []rules.Action{windowsAction}, r.Findings[0].Remediation.Now)
+	for _, m := range []rules.Missing{r.Findings[0].Missing[0], r.NotEvaluable[0].Missing[0], r.Hypotheses[0].Undecided[0]} {
+		require.Equal(t, windowsKubelet, m.Command)
+	}
+	require.Contains(t, r.Opening.Command, "Get-Service kubelet")
+	require.Equal(t, windowsSteps(), r.Next)
+	require.Equal(t, readKubeletLog, wish[0].Command)
+
+	r = &Result{Opening: Opening{Advice: "look", Commands: []string{"df -h"}}}
+	r.leaveLinux()
+	require.Equal(t, windowsAction.Commands, r.Opening.Commands)
+	require.Empty(t, r.Opening.Command)
+	require.Empty(t, r.Next)
+}
+
+// TestNotReadyToo: a cause without a stall says that the node is NotReady as well, where an event shows it
+// and it did not begin long before.
+func TestNotReadyToo(t *testing.T) {
+	condition := func(status string, changes ...setup) event.Event {
+		return ev(event.KindNodeCondition, append(changes, field(event.FieldCondition, "Ready"), field(event.FieldStatus, status))...)
+	}
+	for name, c := range map[string]struct {
+		also event.Event
+		want string
+	}{
+		"ready":          {condition("True", when(1)), notReadyNotShown},
+		"after it":       {condition("Unknown", when(4)), "the node is NotReady as well, from " + event.TimeOfDay(at(4).T) + " on; whether that came from it is not shown"},
+		"without a time": {condition("False"), "the node is NotReady as well; whether that came from it is not shown"},
+		"long before":    {condition("False", when(-3600)), notReadyNotShown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := evaluate(catalogOf(t, weaker("held-lock", "possible")), line(ev("a", when(1)), c.also))
+			require.Equal(t, "held-lock holds; "+c.want, r.Headline)
+		})
+	}
+}
