@@ -156,25 +156,25 @@ func TestRootLastsThroughTheStall(t *testing.T) {
 }
 
 func TestPossibleNeverDisplacesProven(t *testing.T) {
-	cat := catalogOf(t, weaker("slow-disk", "possible"), proven("held-lock", "slow-disk"))
+	cat := catalogOf(t, possible("slow-disk"), proven("held-lock", "slow-disk"))
 	r := evaluate(cat, line(ev("a", when(1)), ev("b", when(2))))
 	require.Equal(t, rules.Root, find(t, r, "held-lock").Role)
 	require.Contains(t, find(t, r, "held-lock").Notes, "slow-disk may be its cause, but is only possible")
 	require.Equal(t, rules.Contributing, find(t, r, "slow-disk").Role)
 
 	// Above a proven root a possible finding is a link, but not part of its chain.
-	cat = catalogOf(t, weaker("held-lock", "possible", "slow-disk"), proven("slow-disk"))
+	cat = catalogOf(t, possible("held-lock", "slow-disk"), proven("slow-disk"))
 	r = evaluate(cat, line(ev("a", when(1)), ev("b", when(2))))
 	require.Equal(t, rules.Link, find(t, r, "held-lock").Role)
 	require.Equal(t, "slow-disk holds; "+notReadyNotShown, r.Headline)
 
-	r = evaluate(catalogOf(t, weaker("held-lock", "possible")), line(ev("a", when(1))))
+	r = evaluate(catalogOf(t, possible("held-lock")), line(ev("a", when(1))))
 	require.Equal(t, "POSSIBLE: held-lock holds; "+notReadyNotShown, r.FullHeadline())
 	require.Equal(t, "held-lock holds; "+notReadyNotShown, r.Headline)
 }
 
-// weaker is a rule that sees an event a, proven one that sees an event b.
-func weaker(id, verdict string, deeper ...string) string { return oneStep(id, "a", verdict, deeper) }
+// possible is a rule that sees an event a, proven one that sees an event b.
+func possible(id string, deeper ...string) string { return oneStep(id, "a", "possible", deeper) }
 
 func proven(id string, deeper ...string) string { return oneStep(id, "b", "confirmed", deeper) }
 

@@ -62,7 +62,8 @@ var programs = []struct{ part, component string }{
 const netlinkLibrary = "vishvananda/netlink/nl"
 
 // dockerTree is where the source of a docker lies whose frames name no function of docker:
-// /build/docker-1.11.2/vendor/src/github.com/vishvananda/netlink/nl/nl_linux.go
+//
+//	/build/docker-1.11.2/vendor/src/github.com/vishvananda/netlink/nl/nl_linux.go
 var dockerTree = regexp.MustCompile(`/docker(-[^/]*)?/vendor/`)
 
 // vendored ends the parts that are looked for in the path of a frame's file, not in its name.
