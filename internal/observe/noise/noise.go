@@ -79,14 +79,6 @@ var Sorts = []Sort{
 		Why: "the kernel goes over to a slower clock; a pause of the virtual machine makes it do so, too",
 	},
 	{
-		Name: "pod network devices", Component: "kernel",
-		Literals: []string{
-			"entered disabled state", "entered forwarding state", "entered blocking state", "entered promiscuous mode", "left promiscuous mode",
-			"ADDRCONF(NETDEV_", ": renamed from ",
-		},
-		Why: "devices of pods come and go",
-	},
-	{
 		Name: "nested cgroup", Component: "kernel", Literals: []string{"created nested cgroup for controller"}, Why: "a notice of kernels up to 4.x about cgroup version 1",
 	},
 }
