@@ -43,7 +43,7 @@ func cutService(r *event.Record) (service, message string, ok bool) {
 //	service[cri](Waiting): Error running Process(["/bin/containerd" "--address" …]), going to restart forever: signal: killed
 //	EVENTS   [Waiting]: Error running Containerd(kubelet), going to restart forever: failed to create task: "kubelet": failed to start shim: mkdir /var: file exists: unknown (3s ago)
 func cutEnded(r *event.Record) (service, reason string, ok bool) {
-	head, reason, _ := strings.Cut(r.Message(), "going to restart forever: ")
+	head, reason, _ := strings.Cut(strings.TrimSpace(r.Message()), "going to restart forever: ")
 	service, _, ok = cutService(r)
 	if !ok {
 		service, ok = scan.Between(head, "Error running Containerd(", ")")
@@ -127,7 +127,7 @@ func healthCheck(r *event.Record) (event.Event, bool) {
 //
 // Of one service the newest stands first, and the row does not name it: the kubelet is known by its port.
 func healthListed(r *event.Record) (event.Event, bool) {
-	head, reason, _ := strings.Cut(r.Message(), "Health check failed: ")
+	head, reason, _ := strings.Cut(strings.TrimSpace(r.Message()), "Health check failed: ")
 	words, since := strings.Fields(head), ""
 	service := ""
 	switch n := len(words); {
