@@ -57,7 +57,7 @@ var podScenarios = []scenario{
 			}
 			return func() { n.useNetworkPlugin("work") }
 		},
-		wants: wants{state: "signs", headline: []string{`plugin type="lab-cni" failed (add)`, "panic: assignment to entry in nil map"}},
+		wants: wants{state: "signs", headline: []string{"failed in the network plugin lab-cni", "panic: assignment to entry in nil map"}},
 	},
 	{
 		name: "probes-pile-up",

@@ -277,6 +277,9 @@ func describeFailure(e *event.Event) string {
 		why = strings.TrimPrefix(why, before)
 	}
 	said := e.Text
+	if !strings.Contains(said, " failed") {
+		said += " failed"
+	}
 	if plugin := e.FieldText(event.FieldPlugin); plugin != "" {
 		said = strings.Replace(said, " failed", " failed in the network plugin "+plugin, 1)
 		why = afterPlugin(why)
@@ -292,9 +295,6 @@ func describeFailure(e *event.Event) string {
 	}
 	if why = strings.TrimRight(why, `:" `); why == "" {
 		return said
-	}
-	if !strings.Contains(said, " failed") {
-		said += " failed"
 	}
 	return said + ": " + why
 }
