@@ -25,10 +25,12 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	var dumps stackdump.Collector
 	var kernel kernelTraces
 	var rows states.KubectlRows
-	want := func(line []byte) bool { return dumps.Pending() || wanted.Match(line) || kernel.wantsLine(line) }
+	want := func(line []byte) bool { return dumps.Pending() || kernel.wantsLine(line) }
+	in := f.input(r, want, &stats)
+	in.Literals, in.Go = wanted, func(f func()) { go f() }
 	log := logReader{file: f}
 	maker := runningMaker{maker: &f.eventMaker}
-	for rec, err := range read(f.input(r, want, &stats)) {
+	for rec, err := range read(in) {
 		if err != nil {
 			if f.addError(err) {
 				break

@@ -82,10 +82,8 @@ func (r *traceReader) readWholeTrace(ctx context.Context, in parse.Opened, slot 
 	var stats lines.Stats
 	files := traceFiles{all: []*file{slot}}
 	maker := r.newMaker(slot.account.Path, traces.ReadForm(in.Head), files)
-	input := traces.Input{
-		Input: slot.input(in.R, nil, &stats),
-		Calls: maker.callFilter(), Go: func(f func()) { go f() },
-	}
+	input := traces.Input{Input: slot.input(in.R, nil, &stats), Calls: maker.callFilter()}
+	input.Go = func(f func()) { go f() }
 	r.readCalls(ctx, traces.Read(input), files, maker)
 	slot.addStats(stats)
 	maker.finishTrace()

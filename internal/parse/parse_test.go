@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -259,6 +260,32 @@ func BenchmarkParse(b *testing.B) {
 
 func beside(f func()) { go f() }
 
+// TestLogAhead: a log whose lines are looked at ahead of their use, for the same literals, tells the
+// same; some are longer than what is read at once.
+func TestLogAhead(t *testing.T) {
+	literals := lines.NewLiterals([]string{"container", "goroutine ", "rror"})
+	for _, name := range parsetest.Samples(t) {
+		data := parsetest.Sample(t, name)
+		f, _ := parse.Detect(data[:min(len(data), lines.HeadSize)], name)
+		if _, ok := f.Reader.(parse.Records); !ok || len(data) == 0 || data[len(data)-1] != '\n' {
+			continue
+		}
+		data = bytes.Repeat(data, min(300<<10/len(data)+1, 500))
+		one := parsetest.ReadInput(t, f, data, traces.Input{Input: lines.Input{Want: literals.Match}})
+		ahead := parsetest.ReadInput(t, f, data, traces.Input{Input: lines.Input{Literals: literals, Go: beside}})
+		require.Equal(t, one.Text.Len(), ahead.Text.Len(), name)
+		require.True(t, one.Text.String() == ahead.Text.String(), name)
+
+		r := &parsetest.Repeated{Text: data, N: 3, Err: io.EOF}
+		for range f.Reader.(parse.Records)(lines.Input{Path: "f", R: r, Go: beside}) {
+			break
+		}
+		n := r.N
+		runtime.Gosched()
+		require.Equal(t, n, r.N, "nobody reads any more")
+	}
+}
+
 // FuzzParse holds the laws of account.check for any bytes and any format.
 func FuzzParse(f *testing.F) {
 	for _, name := range parsetest.Samples(f) {
@@ -281,7 +308,7 @@ func FuzzParse(f *testing.F) {
 			score := g.Sniff(data)
 			require.True(t, score >= 0 && score <= 1, "%s sniffs %v", g.Name, score)
 			first := parsetest.Read(t, g, data, want)
-			again := parsetest.ReadInput(t, g, data, traces.Input{Input: lines.Input{Want: want}, Go: beside})
+			again := parsetest.ReadInput(t, g, data, traces.Input{Input: lines.Input{Want: want, Go: beside}})
 			require.Equal(t, first.Text.String(), again.Text.String(), "deterministic, also with a goroutine ahead")
 		}
 	})

@@ -21,7 +21,7 @@ const (
 
 // lossRow is one message by which a program tells that lines are missing.
 type lossRow struct {
-	literal string // stands in every spelling, at least six bytes
+	literal string // stands in every spelling, at least eight bytes
 	// units are parts of the syslog identifiers that print it.
 	units []string
 	loss  func(r *event.Record, text string) (event.Event, bool)
@@ -33,7 +33,7 @@ var lossTable = []lossRow{
 	{" kernel messages", journaldUnits, missedKernel},
 	{"kmsg buffer overrun", journaldUnits, missedKernel},
 	{"renaming and replacing", journaldUnits, journalReplaced},
-	{"missed ", journaldUnits, notForwarded},
+	{" missed ", journaldUnits, notForwarded},
 	{"been rotated since", nil, rotatedSince},
 	{"drop messages due to rate-limiting", rsyslogUnits, rateLimited},
 	{"messages lost due to rate-limiting", rsyslogUnits, rateLimited},

@@ -62,7 +62,10 @@ func observeLine(t *testing.T, line string) []event.Event {
 // enough, and free of what a format escapes.
 func TestLiterals(t *testing.T) {
 	for _, l := range messages.Literals() {
-		require.GreaterOrEqual(t, len(l), 6, l)
+		require.GreaterOrEqual(t, len(l), 8, "%q: the shortest decides how fast all are searched for; scan.WithEach helps", l)
+		if l == `"panic: ` { // the beginning of a message in JSON; elsewhere its other spellings stand
+			continue
+		}
 		require.NotContains(t, l, `"`)
 		require.NotContains(t, l, `\`)
 		require.False(t, strings.ContainsAny(l, "<>&"), "%s: encoding/json, and so docker, escapes it", l)

@@ -146,12 +146,12 @@ func spellOut(r *event.Record) string {
 
 // traceLiterals stand in the line before a stack, in every spelling, or in one of its registers.
 var traceLiterals = []string{
-	"blocked for more than", "hung_task_timeout_secs", "I/O wait for more than", "Show Blocked State", "Show State", " ppid:", " 0x0000", "ORIG_RAX", "Call Trace:",
+	"blocked for more than", "hung_task_timeout_secs", "I/O wait for more than", "Show Blocked State", "Show State", " flags:0x", " 0x00000", "ORIG_RAX", "Call Trace:",
 	"Call trace:",
 	// what comes before the stack of a CPU
 	"BUG: unable to handle", "kernel NULL pointer dereference", "general protection fault", "kernel BUG at ",
 	"divide error: ", "invalid opcode: ", "stack segment: ", "double fault: ",
-	"Unable to handle kernel", "Internal error: Oops", "Oops: ", "soft lockup", "hard LOCKUP", "detected stall", "NMI backtrace for cpu ",
+	"Unable to handle kernel", "Internal error: Oops", "Oops: 00", "Oops: Kernel ", "soft lockup", "hard LOCKUP", "detected stall", "NMI backtrace for cpu ",
 	// what comes before one that somebody pasted
-	"cat /proc/", " TASK: ", "sched:sched_switch:",
+	"cat /proc/", " TASK: f", "sched:sched_switch:",
 }

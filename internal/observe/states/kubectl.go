@@ -15,7 +15,7 @@ import (
 // KubectlLiterals are the strings of which one stands in every row of kubectl that KubectlRows can
 // make something of.
 var KubectlLiterals = []string{
-	"Normal ", "Warning ", "Normal\t", "Warning\t", "-monitor", "KubeletNotReady", "KubeletReady", "NodeStatusUnknown", "KernelDeadlock",
+	" Normal ", "Normal  ", "Normal Node", "\tNormal\t", "\tNormal ", " Normal\t", "Normal\tNode", "Warning ", "Warning\t", "-monitor", "KubeletNotReady", "KubeletReady", "NodeStatusUnknown", "KernelDeadlock",
 	"ReadonlyFilesystem", "FrequentKubeletRestart", "FrequentDockerRestart", "FrequentContainerdRestart",
 	"ContainerRuntimeUnhealthy", "KubeletUnhealthy", "ContainerRuntimeProblem", "KubeletProblem", "FilesystemCorruptionProblem", "VMEventScheduled", // the last four of AKS
 }

@@ -11,7 +11,7 @@ import (
 // driverText is a part of the lines in which a driver, or the layer above all SCSI drivers, waits
 // for a request or stops to.
 type driverText struct {
-	text    string // at least six bytes
+	text    string // at least eight bytes, but for those that DriverTexts replaces
 	besides string // what the line must hold besides
 	what    string // the value of the field what
 	does    string // the sentence, before the device
@@ -69,10 +69,14 @@ var driverTexts = []driverText{
 func DriverTexts() []string {
 	var all []string
 	for _, d := range driverTexts {
-		if d.text == " abort" { // stands in half of all errors; a tag does not
-			d.text = d.besides
+		switch d.text {
+		case "] abort":
+			all = append(all, scan.WithEach("[sd", scan.Letters, d.text)...)
+		case " abort": // stands in half of all errors; a tag does not
+			all = append(all, scan.WithEach("[sd", scan.Letters, d.besides)...)
+		default:
+			all = append(all, d.text)
 		}
-		all = append(all, d.text)
 	}
 	return all
 }

@@ -15,10 +15,17 @@ type Input struct {
 	// Before is how many lines of the file stand before R, where R is only a part of it.
 	Before int
 	// Want says whether a raw line, or what stands behind its header, may matter; nil wants every
-	// line. What it rejects becomes a record with Pos, Lines, Time and, where that is free, Unit
-	// and Level. It must want the first line of a message that is cut into pieces ("goroutine ")
-	// for these to be joined. The format journal-export asks it about the value of MESSAGE.
-	Want  func(line []byte) bool
+	// line, or those with one of the Literals. What it rejects becomes a record with Pos, Lines, Time
+	// and, where that is free, Unit and Level. It must want the first line of a message that is cut
+	// into pieces ("goroutine ") for these to be joined. The format journal-export asks it about the
+	// value of MESSAGE.
+	Want func(line []byte) bool
+	// Literals are strings of which one stands in most lines that matter; nil for none. They are
+	// looked for ahead of the use of a line, and Want is asked about the other lines.
+	Literals *Literals
+	// Go runs a function beside the reading, so that lines are taken apart ahead of their use;
+	// nil does one after the other. What it runs has ended when the reading has.
+	Go    func(func())
 	Stats *Stats // filled while reading; nil allowed
 }
 
@@ -27,6 +34,19 @@ func (in *Input) NewReader() *Reader {
 	r := NewReader(in.R, in.Stats)
 	r.Line.N = in.Before
 	return r
+}
+
+// Wants says whether a line, or what stands behind its header, may matter.
+func (in *Input) Wants(line []byte) bool {
+	return in.Literals != nil && in.Literals.Match(line) || in.WantsWithout(line)
+}
+
+// WantsWithout is Wants for a line that holds none of the Literals.
+func (in *Input) WantsWithout(line []byte) bool {
+	if in.Want != nil {
+		return in.Want(line)
+	}
+	return in.Literals == nil
 }
 
 // Place is the path that shows what the input is.

@@ -3,6 +3,7 @@ package lines
 import (
 	"bytes"
 	"encoding/binary"
+	"strings"
 )
 
 // Literals is a set of byte strings to look for, all at once. It decides the
@@ -21,6 +22,7 @@ type Literals struct {
 	words  []literal
 	window int       // length of the shortest of words
 	short  []literal // literals of a block or less
+	starts []literal // what a text may begin with
 }
 
 // literal is one of the set.
@@ -43,8 +45,9 @@ func blockHash(b []byte, end int) uint32 {
 	return (v ^ v>>9) % tableSize
 }
 
-// NewLiterals prepares a set. Literals of six bytes and more are fast; those of three or less are
-// looked for one by one. Empty ones are ignored, and of equal ones all but the first.
+// NewLiterals prepares a set. Literals of eight bytes and more are fast; those of three or less are
+// looked for one by one. Empty ones are ignored, and of equal ones all but the first. One that begins
+// with a line break also stands where the rest of it begins the text that is searched.
 func NewLiterals(literals []string) *Literals {
 	l := &Literals{next: []uint16{0}, words: make([]literal, 1, len(literals)+1)}
 	known := make(map[string]bool, len(literals))
@@ -59,6 +62,9 @@ func NewLiterals(literals []string) *Literals {
 			}
 		default:
 			l.short = append(l.short, w)
+		}
+		if rest, ok := strings.CutPrefix(s, "\n"); ok && rest != "" && !known[s] {
+			l.starts = append(l.starts, literal{text: []byte(rest), id: i})
 		}
 		known[s] = true
 	}
@@ -113,6 +119,11 @@ func (l *Literals) fillTables() {
 func (l *Literals) Match(line []byte) bool {
 	for i := range l.short {
 		if bytes.Contains(line, l.short[i].text) {
+			return true
+		}
+	}
+	for i := range l.starts {
+		if bytes.HasPrefix(line, l.starts[i].text) {
 			return true
 		}
 	}
@@ -176,6 +187,11 @@ func (l *Literals) All(line []byte, found func(id int)) {
 	for i := range l.short {
 		for range bytes.Count(line, l.short[i].text) {
 			found(l.short[i].id)
+		}
+	}
+	for i := range l.starts {
+		if bytes.HasPrefix(line, l.starts[i].text) {
+			found(l.starts[i].id)
 		}
 	}
 	if l.window == 0 {

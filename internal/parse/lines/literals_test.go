@@ -23,6 +23,13 @@ func TestLiterals(t *testing.T) {
 	} {
 		require.Equal(t, want, l.Match([]byte(in)), in)
 	}
+	begins := lines.NewLiterals([]string{"\npanic: ", "PLEG is not healthy"})
+	for in, want := range map[string]bool{"panic: x": true, "a panic: x": false, "a\npanic: x": true, "panic:": false} {
+		require.Equal(t, want, begins.Match([]byte(in)), in)
+		count := 0
+		begins.All([]byte(in), func(id int) { count += 1 + id })
+		require.Equal(t, want, count == 1, in)
+	}
 	require.False(t, lines.NewLiterals(nil).Match([]byte("anything")))
 }
 

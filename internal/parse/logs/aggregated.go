@@ -251,7 +251,7 @@ func (l *logReader) yieldEntry(n int, e *logEntry) bool {
 			return ok
 		}
 	}
-	if l.Want != nil && !l.Want([]byte(msg)) {
+	if !l.Wants([]byte(msg)) {
 		return l.yield(rec, nil)
 	}
 	first, _, _ := bytes.Cut(e.message.raw, []byte{'\n'})

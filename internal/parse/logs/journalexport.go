@@ -54,8 +54,7 @@ type exportReader struct {
 }
 
 // readField reads one field, or the empty line that ends an entry.
-func (x *exportReader) readField() bool {
-	line := x.lines.Line
+func (x *exportReader) readField(line lines.Line) bool {
 	b := lines.TrimReturn(line.Bytes)
 	if lines.IsBlank(b) && line.Cut == 0 {
 		return x.endEntry()
@@ -183,7 +182,7 @@ func (x *exportReader) endEntry() bool {
 			return ok
 		}
 	}
-	if x.Want != nil && !x.Want(x.message) {
+	if !x.Wants(x.message) {
 		return x.yield(rec, nil)
 	}
 	rec.Raw = string(x.quote)

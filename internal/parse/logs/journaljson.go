@@ -57,7 +57,7 @@ func (l *logReader) readJSON(n int, b []byte) bool {
 func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	e := &l.json
 	if !ok && l.started == 0 && !IsJournalJSON(b) { // text that happens to start with a brace
-		return l.readContinuation(n, l.withColours(b), b)
+		return l.readContinuation(n, l.withColours(b), b, &scannedLine{})
 	}
 	if !ok {
 		return l.yieldSkip(n, max(1, l.filled), "JSON breaks off at byte %d: %.40q", at, b[min(at, len(b)):])
@@ -68,7 +68,7 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 	case h.body == none && l.started > 0:
 		return l.yieldSkip(n, l.filled, "an object without a time and a message")
 	case h.body == none:
-		return l.readContinuation(n, l.withColours(b), b)
+		return l.readContinuation(n, l.withColours(b), b, &scannedLine{})
 	case h.body == plain && (h.carried || h.container) && len(e.scratch) > 0 && e.scratch[0] == '{' && e.message.quoted:
 		e.scratch = undoJSONEscapes(e.scratch[:0], e.message.raw)
 		l.nested.readNested(&h, e.scratch)
@@ -95,7 +95,7 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 			return l.readPart(i, rec, &h, []byte(strings.TrimSuffix(e.messageText(), "\n")))
 		}
 	}
-	if !piece && l.Want != nil && !l.Want(b) {
+	if !piece && !l.Wants(b) {
 		return l.yield(rec, nil)
 	}
 	text := e.messageText()
@@ -106,7 +106,7 @@ func (l *logReader) readObject(n int, b []byte, at int, ok bool) bool {
 		if done, ok := l.extendHeld(&rec, &h, []byte(text)); done {
 			return ok
 		}
-		if l.Want != nil && !l.Want(b) {
+		if !l.Wants(b) {
 			return l.yield(rec, nil)
 		}
 	}

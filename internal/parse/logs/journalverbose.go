@@ -38,8 +38,7 @@ type verboseReader struct {
 // verboseIndent stands before every field.
 const verboseIndent = "    "
 
-func (v *verboseReader) readVerboseLine() bool {
-	line := v.lines.Line
+func (v *verboseReader) readVerboseLine(line lines.Line) bool {
 	b := lines.TrimReturn(line.Bytes)
 	if err := v.CutSkip(line); err != nil && !v.yield(event.Record{}, err) {
 		return false

@@ -21,17 +21,19 @@ import (
 func ReadLines(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		l := newLogReader(in, yield)
-		head, read := l.lines.Head(wrapHead), l.readLine
+		head := l.lines.Head(wrapHead)
 		if text, ok := withoutBlankLines(head); ok {
 			head, l.doubled = text, true
 		}
 		l.pad = findPad(head)
-		if l.width = findWidth(head, l.pad); l.width > 0 {
-			read = l.readWrapped
-		} else if isBroken(head) {
-			read = l.readBroken
+		switch l.width = findWidth(head, l.pad); {
+		case l.width > 0:
+			l.readFile(l.readWrapped, l.endWrappedFile)
+		case isBroken(head):
+			l.readFile(l.readBroken, l.endWrappedFile)
+		default:
+			l.readAhead()
 		}
-		l.readFile(func() bool { return read(l.lines.Line) }, func() bool { return l.endWrapped() && l.endFile() })
 	}
 }
 
@@ -39,18 +41,36 @@ func newLogReader(in lines.Input, yield func(event.Record, error) bool) logReade
 	return logReader{Input: in, lines: in.NewReader(), yield: yield}
 }
 
-// readFile calls read behind each line until it is false, at the end end, and yields why the file
+// readFile calls read with each line until it is false, at the end end, and yields why the file
 // ended early.
-func (l *logReader) readFile(read, end func() bool) {
+func (l *logReader) readFile(read func(lines.Line) bool, end func() bool) {
 	for l.lines.Next() {
-		if !read() {
+		if !read(l.lines.Line) {
 			return
 		}
 	}
+	l.yieldEnd(end)
+}
+
+// readAhead reads a file whose lines stand as they were written.
+func (l *logReader) readAhead() {
+	ahead := l.rowsAhead()
+	for row := range ahead.All() {
+		if !l.readRow(row.Line, &row.Of) {
+			return
+		}
+	}
+	l.yieldEnd(l.endFile)
+}
+
+// yieldEnd gives out what the end of the file leaves open, and why it ended early.
+func (l *logReader) yieldEnd(end func() bool) {
 	if end() && l.lines.Err != nil {
 		l.yield(event.Record{}, l.lines.Err)
 	}
 }
+
+func (l *logReader) endWrappedFile() bool { return l.endWrapped() && l.endFile() }
 
 // endFile gives out what the end of the file leaves open.
 func (l *logReader) endFile() bool {
@@ -96,36 +116,36 @@ type writer struct {
 
 // readLine turns one line into a record. It returns false when the consumer has had enough.
 func (l *logReader) readLine(line lines.Line) bool {
-	b := lines.TrimReturn(line.Bytes)
-	if lines.IsBlank(b) && line.Cut == 0 {
+	var s scannedLine
+	s.scanLine(lineBody(line.Bytes), true, l.Literals)
+	return l.readRow(line, &s)
+}
+
+// readRow is readLine for a line that was looked at.
+func (l *logReader) readRow(line lines.Line, s *scannedLine) bool {
+	if lines.IsBlank(line.Bytes) && line.Cut == 0 {
 		return l.readBlank()
 	}
 	if err := l.CutSkip(line); err != nil && !l.yield(event.Record{}, err) {
 		return false
 	}
 	if l.started > 0 {
-		return l.readPretty(line.N, b)
+		return l.readPretty(line.N, lines.TrimReturn(line.Bytes))
 	}
-	if len(b) > 0 {
-		switch b[0] {
-		case 0x1e: // journalctl -o json-seq
-			b = b[1:]
-		case 'd': // journalctl -o json-sse
-			b = bytes.TrimPrefix(b, sse)
-		}
-	}
-	if i := nodePrefixLength(b); i < len(b) && b[i] == '{' {
-		return l.readJSON(line.N, b[i:])
+	b := lineBody(line.Bytes)
+	switch {
+	case s.object >= 0:
+		return l.readJSON(line.N, b[s.object:])
+	case s.headed:
+		return l.readHeaded(line.N, b, b, s)
 	}
 	return l.readText(line.N, b)
 }
 
-var sse = []byte("data: ")
-
-// readText reads a line that is no JSON.
+// readText reads a line that is no JSON, and may have colours.
 func (l *logReader) readText(n int, b []byte) bool {
-	h, raw := scanHeader(b), b
-	if (h.body == plain || h.body == none) && bytes.IndexByte(b, '\x1b') >= 0 {
+	s, raw := scannedLine{header: scanHeader(b)}, b
+	if (s.header.body == plain || s.header.body == none) && bytes.IndexByte(b, '\x1b') >= 0 {
 		l.plain = lines.WithoutColours(l.plain[:0], b)
 		b = l.plain
 		if len(b) > 0 && b[0] == '{' {
@@ -134,19 +154,25 @@ func (l *logReader) readText(n int, b []byte) bool {
 			l.coloured = nil
 			return more
 		}
-		h = scanHeader(b)
+		s.header = scanHeader(b)
 	}
+	return l.readHeaded(n, raw, b, &s)
+}
+
+// readHeaded reads a line whose header is known; b is raw without its colours.
+func (l *logReader) readHeaded(n int, raw, b []byte, s *scannedLine) bool {
+	h := &s.header
 	if h.body == none {
 		quoted := cutQuotedKlog(b)
 		if quoted == nil {
-			return l.readContinuation(n, raw, b)
+			return l.readContinuation(n, raw, b, s)
 		}
-		b, h = quoted, scanHeader(quoted)
+		b, *s = quoted, scannedLine{header: scanHeader(quoted)}
 	}
 	if h.body == plain && h.msg < len(b) && b[h.msg] == '{' {
-		l.nested.readNested(&h, b[h.msg:])
+		l.nested.readNested(h, b[h.msg:])
 	}
-	rec := l.newRecord(n, &h)
+	rec := l.newRecord(n, h)
 	switch {
 	case h.body == banner:
 		rec.Outer = bannerEnd(b)
@@ -160,22 +186,22 @@ func (l *logReader) readText(n int, b []byte) bool {
 	if h.container {
 		if i := h.streamIndex(); h.part || l.parts[i] != nil {
 			rec.Raw = l.quoteLine(raw)
-			return l.readPart(i, rec, &h, b)
+			return l.readPart(i, rec, h, b)
 		}
 	}
 	if l.open != nil {
-		if done, ok := l.extendHeld(&rec, &h, b[h.msg:]); done {
+		if done, ok := l.extendHeld(&rec, h, b[h.msg:]); done {
 			return ok
 		}
 	}
-	if l.Want != nil && !l.Want(b[h.msg:]) {
+	if !l.wants(s, b[h.msg:]) {
 		return l.yield(rec, nil)
 	}
-	s := string(b)
-	if rec.Raw = lines.Clip(strings.TrimRight(s, " \t")); l.held || len(raw) != len(b) {
+	text := string(b)
+	if rec.Raw = lines.Clip(strings.TrimRight(text, " \t")); l.held || len(raw) != len(b) {
 		rec.Raw = l.quoteLine(raw)
 	}
-	return l.yieldMessage(rec, &h, s[h.msg:])
+	return l.yieldMessage(rec, h, text[h.msg:])
 }
 
 // readLastRepeated reads "last message repeated 3 times": the record before it once more, at this
@@ -311,7 +337,7 @@ func (l *logReader) yieldSkip(first, n int, format string, args ...any) bool {
 
 // readContinuation reads a line without a header: the next line of a message, or text of no known
 // shape. B is raw without its colours.
-func (l *logReader) readContinuation(n int, raw, b []byte) bool {
+func (l *logReader) readContinuation(n int, raw, b []byte, s *scannedLine) bool {
 	rec := event.Record{
 		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1 + l.more,
 		Time: l.last.time, Unit: l.last.unit, Host: l.last.host, PID: l.last.pid,
@@ -331,7 +357,7 @@ func (l *logReader) readContinuation(n int, raw, b []byte) bool {
 	if lines.IsNoise(b) {
 		return l.yieldSkip(n, 1, "not text: %.40q", b)
 	}
-	if l.Want != nil && !l.Want(b) {
+	if !l.wants(s, b) {
 		return l.yield(rec, nil)
 	}
 	rec.Wanted, rec.Text = true, string(b)

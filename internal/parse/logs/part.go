@@ -36,7 +36,7 @@ func (l *logReader) readPart(i int, rec event.Record, h *header, b []byte) bool 
 	}
 	p.rec.Lines += rec.Lines
 	p.addPiece(rec.Pos, b[min(at, len(b)):])
-	p.wanted = p.wanted || l.Want == nil || l.Want(b)
+	p.wanted = p.wanted || l.Wants(b)
 	if h.part {
 		return true
 	}
@@ -54,7 +54,7 @@ func (l *logReader) endPart(i int) bool {
 			p.rec.Time, p.rec.Outer, p.rec.Level = p.h.inner, p.rec.Time, p.h.level
 		}
 	}
-	if !p.wanted && !l.Want(p.raw) {
+	if !p.wanted && !l.Wants(p.raw) {
 		p.rec.Raw = ""
 		return l.yield(p.rec, nil)
 	}

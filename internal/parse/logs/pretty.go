@@ -39,7 +39,7 @@ func (l *logReader) readPretty(n int, b []byte) bool {
 	if l.filled == 1 && !isPrettyField(b) { // a brace in some text
 		start := l.started
 		l.started, l.filled = 0, 0
-		return l.readContinuation(start, []byte{'{'}, []byte{'{'}) && l.readText(n, b)
+		return l.readContinuation(start, []byte{'{'}, []byte{'{'}, &scannedLine{}) && l.readText(n, b)
 	}
 	inner := bytes.TrimLeft(b, "\t ")
 	closed := len(inner) == len(b) && inner[0] == '}'
@@ -71,7 +71,7 @@ func (l *logReader) endPretty() bool {
 	case start == 0:
 		return true
 	case lines == 1:
-		return l.readContinuation(start, []byte{'{'}, []byte{'{'})
+		return l.readContinuation(start, []byte{'{'}, []byte{'{'}, &scannedLine{})
 	}
 	return l.yieldSkip(start, lines, "an entry of several lines breaks off")
 }

@@ -21,7 +21,7 @@ import (
 func ReadStamped(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		l := newLogReader(in, yield)
-		l.readFile(func() bool { return l.readStampedLine(l.lines.Line) }, l.endFile)
+		l.readFile(l.readStampedLine, l.endFile)
 	}
 }
 

@@ -27,7 +27,7 @@ func ReadMetrics(in lines.Input) iter.Seq2[Datum, error] {
 	broken := ""
 	text := expfmt.NewTextParser(model.UTF8Validation)
 	rows := lineData(in, func(line []byte) (Datum, bool) {
-		if line[0] == '#' || in.Want != nil && !in.Want(line) {
+		if line[0] == '#' || !in.Wants(line) {
 			return Datum{}, true
 		}
 		families, err := text.TextToMetricFamilies(bytes.NewReader(append(bytes.Clone(line), '\n')))

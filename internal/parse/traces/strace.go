@@ -88,9 +88,6 @@ type Input struct {
 	// Thread is the one of the lines that name none, as strace -ff has it in the name of the file;
 	// 0 without.
 	Thread int
-	// Go runs a function beside the reading, so that lines are taken apart ahead of their use;
-	// nil does one after the other. What it runs has ended when the reading has.
-	Go func(func())
 }
 
 // CallFilter says which calls of a trace matter. The others, which are most, are only counted
@@ -336,7 +333,7 @@ func (t *tracer) yieldSkip(n, lines int, format string, args ...any) bool {
 // line shows of the arguments.
 func (t *tracer) wantsCall(name *callName, l *traceLine, args []byte, took time.Duration, known bool, line []byte) bool {
 	if t.Calls == nil {
-		return t.Want == nil || t.Want(line)
+		return t.Wants(line)
 	}
 	if name.hasLeast && (name.least == 0 || known && took >= name.least || !known && name.fixed && l.kind == traceResumed) {
 		return true
@@ -359,7 +356,7 @@ func (t *tracer) yieldNote(n, pid int, at traceMoment, count *CallTotal, raw []b
 	}
 	s := &t.call
 	*s = Syscall{PID: pid, Start: at.eventTime(), Count: count, Pos: event.Pos{File: t.Path, Line: n}, Lines: 1}
-	if t.Calls == nil && (t.Want == nil || t.Want(raw)) {
+	if t.Calls == nil && t.Wants(raw) {
 		s.Wanted, s.Raw = true, lines.Clip(raw)
 	}
 	return t.yield(s, nil)
@@ -550,7 +547,7 @@ func (t *tracer) beginCall(n int, l *traceLine, b, raw []byte, first bool) *open
 	if len(raw) != len(b) { // colours, or a message of strace
 		o.quote = append(o.quote, raw...)
 	}
-	o.want = o.name.alwaysMatters() || t.Calls == nil && (t.Want == nil || t.Want(b))
+	o.want = o.name.alwaysMatters() || t.Calls == nil && t.Wants(b)
 	o.mayPrecede = o.name.name == "restart_syscall" ||
 		first && !t.execs && t.clock.known && t.clock.now.sub(t.clock.first) < attachTime
 	return o

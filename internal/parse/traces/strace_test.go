@@ -159,10 +159,10 @@ func TestTraceAhead(t *testing.T) {
 			continue
 		}
 		data := parsetest.Sample(t, name)
-		require.Equal(t, parsetest.Read(t, f, data, nil).Text.String(), parsetest.ReadInput(t, f, data, traces.Input{Go: beside}).Text.String(), name)
+		require.Equal(t, parsetest.Read(t, f, data, nil).Text.String(), parsetest.ReadInput(t, f, data, traces.Input{Input: lines.Input{Go: beside}}).Text.String(), name)
 
 		r := &parsetest.Repeated{Text: data, N: 3, Err: io.EOF}
-		for _, err := range traces.Read(traces.Input{Input: lines.Input{Path: "f", R: r}, Go: beside}) {
+		for _, err := range traces.Read(traces.Input{Input: lines.Input{Path: "f", R: r, Go: beside}}) {
 			_ = err // whatever comes first
 			break
 		}

@@ -72,9 +72,9 @@ var Table = table.Table{
 		{[]string{"Killing unwanted container"}, killUnwanted},
 		{[]string{"will be restarted"}, restartWanted},
 		// the prefilter does not look into klog's header, JSON has the caller in the line
-		{[]string{"cpumanager] starting with", "Starting CPU manager", "policy=", "cpu_manager.go"}, cpuManager},
+		{[]string{"cpumanager] starting with", "Starting CPU manager", " policy=", "cpu_manager.go"}, cpuManager},
 		{[]string{"cpumanager] reconciling every", "reconcilePeriod"}, reconcilePeriod},
-		{[]string{"memorymanager] starting with", "Starting memorymanager", "policy=", "memory_manager.go"}, memoryManager},
+		{[]string{"memorymanager] starting with", "Starting memorymanager", " policy=", "memory_manager.go"}, memoryManager},
 		{[]string{"kubeletVersion", "Kubelet version"}, kubeletVersion},
 		{[]string{"attempting to reclaim", "HasInsufficientPID"}, pidPressure},
 		{[]string{"pid.available"}, pidsAvailable},

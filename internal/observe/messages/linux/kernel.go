@@ -41,7 +41,7 @@ var Table = table.Table{
 		{[]string{" failed on NFSv4 server "}, nfsState},
 		{[]string{" has not responded in "}, cifsServer},
 		{[]string{" has not responded in the last "}, glusterServer},
-		{[]string{"ceph: mds", "]: mds"}, cephServer},
+		{append(scan.WithEach("ceph: [", scan.Hex, ""), "ceph: mds"), cephServer},
 		{[]string{"libceph: osd", "libceph: mon", "libceph: mds"}, cephConnection},
 		{
 			[]string{
@@ -71,11 +71,11 @@ var Table = table.Table{
 		{[]string{"page allocation failure"}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
 		{tableTexts(), tableFull},
-		{[]string{"[Hardware Error]", "EDAC MC", "Memory failure: ", "NVRM: Xid "}, hardwareError},
+		{append(scan.WithDigit("EDAC MC", ""), "[Hardware Error]", "Memory failure: ", "NVRM: Xid "), hardwareError},
 		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
 		repeated.ManagerCrash,
 		{[]string{"Linux version "}, kernelBoot},
-		{[]string{"Linux version ", "ainted"}, kernelVersion},
+		{[]string{"Linux version ", "Tainted: ", "ot tainted "}, kernelVersion},
 		{[]string{"cgroup.memory=nokmem"}, kmemOff},
 	},
 }

@@ -24,7 +24,7 @@ var Table = table.Table{
 		{[]string{": fork: ", "Cannot fork", "CAN'T FORK", "ailed to fork"}, shellForkFailed},
 		{cgroupMakers, cgroupFailed},
 		{[]string{"dbus: connection closed by user"}, busClosed},
-		{[]string{"avc:  denied", "avc: denied", "DENIED"}, accessDenied},
+		{[]string{"avc:  denied", "avc: denied", " apparmor="}, accessDenied},
 	},
 }
 

@@ -8,7 +8,11 @@ import (
 )
 
 // Crash is the row of every daemon that is written in Go.
-var Crash = Row{crashMarks, crashEvent}
+var Crash = Row{crashLiterals, crashEvent}
+
+// crashLiterals are the marks as they stand in a line: at its beginning, behind a header, in an
+// export of the journal, in JSON.
+var crashLiterals = []string{"\npanic: ", " panic: ", "=panic: ", `"panic: `, "fatal error: ", "runtime: program "}
 
 var crashMarks = []string{"panic: ", "fatal error: ", "runtime: program "}
 

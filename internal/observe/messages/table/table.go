@@ -12,7 +12,8 @@ import (
 
 // Row is one message of one component. Its literals are what the prefilter
 // looks for: one of them stands in every spelling of the message, is at least
-// six bytes long and holds nothing that a log format would escape. The type has
+// eight bytes long and holds nothing that a log format would escape; see [lines.NewLiterals] for
+// one that begins with a line break. The type has
 // no name of its own, so that rows can be written without the names of fields.
 type Row = struct {
 	Literals []string

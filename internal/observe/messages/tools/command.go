@@ -21,7 +21,7 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"annot connect to the Docker daemon", "error during connect: ", "Error response from daemon: "}, dockerFailed},
 	{[]string{"DeadlineExceeded", "failed to connect: ", "unable to determine runtime API version", "validate service connection"}, crictlFailed},
 	{[]string{"dial unix "}, socketRefused},
-	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n"}, hangTold},
+	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n k8s"}, hangTold},
 	{[]string{"ctr: failed to ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
 }}
 

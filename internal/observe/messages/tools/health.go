@@ -15,8 +15,8 @@ import (
 // smartctl and nvme.
 var Health = table.Table{Component: "node", Relays: []string{table.HostProgram}, Rows: []table.Row{
 	{[]string{"load average: "}, ofNode("node.load", loadAverage)},
-	{[]string{" zombie"}, ofNode("node.zombies", zombieTasks)},
-	{[]string{"Cpu(s):"}, ofNode("cpu.iowait-percent", waitingShare)},
+	{scan.WithDigit("", " zombie"), ofNode("node.zombies", zombieTasks)},
+	{[]string{"Cpu(s): ", "%Cpu(s):"}, ofNode("cpu.iowait-percent", waitingShare)},
 	{[]string{"No jobs running."}, ofNode("systemd.jobs", func(text string) string {
 		if text == "No jobs running." {
 			return "0"

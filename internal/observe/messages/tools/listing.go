@@ -22,8 +22,8 @@ var Listings = table.Table{
 		{[]string{"runc init", "runc:[2:INIT]", "runc:[1:CHILD]"}, runcInit},
 		{[]string{"/opt/cni/bin/"}, cniProcess},
 		{[]string{" GNU/Linux"}, unameMachine},
-		{[]string{"memory\t"}, memoryCgroups},
-		{udevCookies(), udevCookie},
+		{scan.WithDigit("memory\t", ""), memoryCgroups},
+		{cookieDates, udevCookie},
 		{[]string{"containerd-shim"}, shimProcess},
 	},
 }
@@ -220,17 +220,13 @@ func CniEvent(plugin string) event.Event {
 	return e
 }
 
-// udevCookies is how a cookie may begin: libdm's DM_COOKIE_MAGIC is 0x0D4D.
-func udevCookies() []string {
-	var all []string
-	for _, digit := range "0123456789abcdef" {
-		all = append(all, "0xd4d"+string(digit))
-	}
-	return all
+// cookieDates stand behind a value of one digit, which fills ten columns.
+var cookieDates = []string{
+	"          Mon ", "          Tue ", "          Wed ", "          Thu ", "          Fri ", "          Sat ", "          Sun ",
 }
 
 // udevCookie is a row of dmsetup udevcookies: a semaphore that device-mapper's
-// user waits for until udev's rules complete it.
+// user waits for until udev's rules complete it. A cookie begins with libdm's DM_COOKIE_MAGIC, 0x0D4D.
 //
 //	0xd4db2de    11730944   1          Tue May 19 17:55:18 2015  Tue May 19 17:55:18 2015
 func udevCookie(r *event.Record) (event.Event, bool) {
