@@ -170,13 +170,20 @@ func (t Time) IsZero() bool { return !t.Known }
 // Plausible tells a moment that a node's clock may have shown from the zero times, overflowed
 // numbers and clocks that nobody had set, which logs hold too: docker was first released in 2013.
 func Plausible(t time.Time) bool {
-	return t.Year() >= FirstPlausibleYear && t.Year() <= LastPlausibleYear
+	at := t.Unix()
+	return at >= firstPlausible && at < endOfPlausible
 }
 
 // The years of plausible moments.
 const (
 	FirstPlausibleYear = 2013
 	LastPlausibleYear  = 2099
+)
+
+// The same in seconds since 1970, in UTC: every line of a log is asked about.
+var (
+	firstPlausible = time.Date(FirstPlausibleYear, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	endOfPlausible = time.Date(LastPlausibleYear+1, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 )
 
 // Add shifts a known moment.

@@ -26,37 +26,21 @@ func (s *story) findRuntimes() []string {
 	if s.timeline == nil {
 		return nil
 	}
-	seen := map[string]bool{}
-	note := func(name string) {
-		program := name[strings.LastIndexByte(name, '.')+1:] // goroutines.containerd
-		if program == "log" || program == "version" {
-			program, _, _ = strings.Cut(name, ".") // containerd.log
-		}
-		if program == "docker" {
-			program = "dockerd"
-		}
-		seen[program] = true
-	}
+	seen := seenPrograms{}
 	for i := range s.timeline.Coverage {
-		note(s.timeline.Coverage[i].Source)
+		seen.noteName(s.timeline.Coverage[i].Source)
 	}
 	for fact := range s.timeline.Facts {
-		note(fact)
+		seen.noteName(fact)
 	}
+	last := "" // mostly the next event is of the same
 	for _, e := range s.timeline.Events {
-		note(e.Component)
-		note(e.FieldText(event.FieldDaemon))
-		note(e.FieldText(event.FieldRuntime))
-		if e.FieldText(event.FieldReserved) == "true" {
-			note("containerd") // no other says so
+		if e.Component != last {
+			last = e.Component
+			seen.noteName(last)
 		}
-		if strings.Contains(e.FieldText(event.FieldError), "operation timeout: ") {
-			note("dockerd") // as the kubelet's own client of docker says it
-		}
-		if e.Kind == event.KindCRIError || e.Kind == event.KindRelistFailed {
-			for _, r := range runtimeNames {
-				seen[r.program] = seen[r.program] || strings.Contains(e.FieldText(event.FieldError), r.socket)
-			}
+		for i := range e.Fields {
+			seen.noteField(e.Kind, &e.Fields[i])
 		}
 	}
 	switch {
@@ -68,6 +52,43 @@ func (s *story) findRuntimes() []string {
 		return []string{"containerd"}
 	}
 	return nil
+}
+
+// seenPrograms are the programs that the evidence shows.
+type seenPrograms map[string]bool
+
+// noteName notes the program of a component, a source or a fact.
+func (p seenPrograms) noteName(name string) {
+	program := name[strings.LastIndexByte(name, '.')+1:] // goroutines.containerd
+	if program == "log" || program == "version" {
+		program, _, _ = strings.Cut(name, ".") // containerd.log
+	}
+	if program == "docker" {
+		program = "dockerd"
+	}
+	p[program] = true
+}
+
+// noteField notes the program that a field of an event shows.
+func (p seenPrograms) noteField(kind event.Kind, f *event.Field) {
+	switch f.Key {
+	case event.FieldDaemon, event.FieldRuntime:
+		p.noteName(f.Value.Text())
+	case event.FieldReserved:
+		if f.Value.Text() == "true" {
+			p.noteName("containerd") // no other says so
+		}
+	case event.FieldError:
+		text := f.Value.Text()
+		if strings.Contains(text, "operation timeout: ") {
+			p.noteName("dockerd") // as the kubelet's own client of docker says it
+		}
+		if kind == event.KindCRIError || kind == event.KindRelistFailed {
+			for _, r := range runtimeNames {
+				p[r.program] = p[r.program] || strings.Contains(text, r.socket)
+			}
+		}
+	}
 }
 
 // askOnly takes out of a wish what asks runtimes that the node does not have.

@@ -28,6 +28,8 @@ type Host struct {
 	Lines       int
 	From, To    int        // the first and the last of its lines
 	First, Last event.Time // stamps, of all its components
+
+	strong bool // First is known to be no weak stamp
 }
 
 // maxHosts bounds the hosts of one file; lines of any more count as lines that name none.
@@ -128,6 +130,7 @@ type SourceBuilder struct {
 	apart    time.Duration  // by which the two stamps of the latest record differ, see pairsDiffer
 	changes  int            // of apart
 	run      int            // records in a row with that difference
+	strong   bool           // First is known to be no weak stamp
 	quiet    time.Duration  // the last long time without a record, which ended at resumed
 	resumed  time.Time
 }
@@ -160,8 +163,9 @@ func (b *SourceBuilder) AddRecord(rec *event.Record) {
 	if !rec.Time.IsZero() {
 		b.Lines++
 		b.addQuiet(rec)
-		extendSpan(&b.First, &b.Last, rec.Time)
-		extendSpan(&b.host.First, &b.host.Last, rec.Time)
+		weak := isWeakStamp(&rec.Time)
+		extendSpan(&b.First, &b.Last, &b.strong, &rec.Time, weak)
+		extendSpan(&b.host.First, &b.host.Last, &b.host.strong, &rec.Time, weak)
 		if b.Carried = rec.Time; !rec.Outer.IsZero() {
 			b.Carried = rec.Outer
 		}
@@ -183,17 +187,20 @@ func (b *SourceBuilder) addQuiet(rec *event.Record) {
 }
 
 // extendSpan makes a stamp the last one of a span. Times since boot, and those that no clock of a
-// node can have shown, count only where there are no others.
-func extendSpan(first, last *event.Time, t event.Time) {
-	switch weak := isWeakStamp(t); {
-	case first.IsZero(), !weak && isWeakStamp(*first):
-		*first, *last = t, t
-	case !weak || isWeakStamp(*first):
-		*last = t
+// node can have shown, are weak: they count only where there are no others.
+func extendSpan(first, last *event.Time, strong *bool, t *event.Time, weak bool) {
+	if !*strong {
+		*strong = first.Known && !isWeakStamp(first)
+	}
+	switch {
+	case !first.Known, !weak && !*strong:
+		*first, *last, *strong = *t, *t, !weak
+	case !weak || !*strong:
+		*last = *t
 	}
 }
 
-func isWeakStamp(t event.Time) bool {
+func isWeakStamp(t *event.Time) bool {
 	return t.Lacks == event.LacksBoot || t.Lacks&(event.LacksYear|event.LacksDate) == 0 && !event.Plausible(t.T)
 }
 
@@ -203,6 +210,7 @@ func (b *SourceBuilder) AddSpan(from, to event.Time) {
 	if from.IsZero() {
 		return
 	}
+	b.strong, b.host.strong = false, false
 	widenSpan(&b.First, &b.Last, from, to)
 	if b.host.First.IsZero() || b.host.First.Lacks == from.Lacks { // stamps that lack different parts do not compare
 		widenSpan(&b.host.First, &b.host.Last, from, to)
