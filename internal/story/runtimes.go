@@ -80,7 +80,7 @@ func (p seenPrograms) noteField(kind event.Kind, f *event.Field) {
 		}
 	case event.FieldError:
 		text := f.Value.Text()
-		if strings.Contains(text, "operation timeout: ") {
+		if !p["dockerd"] && strings.Contains(text, "operation timeout: ") {
 			p.noteName("dockerd") // as the kubelet's own client of docker says it
 		}
 		if kind == event.KindCRIError || kind == event.KindRelistFailed {

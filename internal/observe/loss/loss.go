@@ -3,6 +3,7 @@ package loss
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -48,6 +49,7 @@ var (
 	journaldUnits = []string{"journal"}
 	rsyslogUnits  = []string{"rsyslogd"}
 	kernelUnits   = []string{"kernel"}
+	allUnits      = slices.Concat(journaldUnits, rsyslogUnits, kernelUnits)
 )
 
 // Literals are texts of which every such line holds one.
@@ -71,6 +73,9 @@ func (row *lossRow) matches(r *event.Record) bool {
 func Tells(r *event.Record) bool {
 	if r.Lost {
 		return true
+	}
+	if r.Unit != "" && !scan.ContainsAny(r.Unit, allUnits) { // as most lines are
+		return false
 	}
 	for i := range lossTable {
 		if lossTable[i].matches(r) {
