@@ -1,8 +1,11 @@
 package messages
 
 import (
+	"iter"
+	"math/bits"
 	"sync"
 
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
@@ -11,6 +14,13 @@ import (
 type rowIndex struct {
 	literals *lines.Literals
 	rows     [][]int // of each literal, the places of its rows in the order of the tables
+	places   []tableRow
+}
+
+// tableRow is a row and the table that it stands in.
+type tableRow struct {
+	table *table.Table
+	row   *table.Row
 }
 
 // rowSet is a set of rows, by their places in the order of the tables. It has room for 384.
@@ -22,8 +32,11 @@ var rowsOf = sync.OnceValue(func() *rowIndex {
 	var all []string
 	at := 0
 	places := map[string][]int{}
-	for _, t := range tables {
-		for _, row := range t.Rows {
+	for i := range tables {
+		t := &tables[i]
+		for j := range t.Rows {
+			row := &t.Rows[j]
+			x.places = append(x.places, tableRow{t, row})
 			for _, s := range row.Literals {
 				if places[s] == nil {
 					all = append(all, s)
@@ -50,5 +63,15 @@ func (x *rowIndex) rowsIn(line string) (found rowSet) {
 	return found
 }
 
-// hasRow says whether the row at a place is in the set.
-func (s *rowSet) hasRow(at int) bool { return s[at/64]>>(at%64)&1 != 0 }
+// all yields the rows of the set in the order of the tables.
+func (s *rowSet) all() iter.Seq[*tableRow] {
+	return func(yield func(*tableRow) bool) {
+		for i, word := range s {
+			for ; word != 0; word &= word - 1 {
+				if !yield(&rowsOf().places[i*64+bits.TrailingZeros64(word)]) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -87,32 +87,23 @@ func appendRecord(dst []event.Event, r *event.Record) []event.Event {
 	if found == (rowSet{}) {
 		return dst
 	}
-	first, heading := 0, r.Unit == "" && isHeading(written.Raw)
-	for i := range tables {
-		t := &tables[i]
-		at := first
-		first += len(t.Rows)
+	heading := r.Unit == "" && isHeading(written.Raw)
+	for place := range found.all() {
+		t := place.table
 		if heading && !t.Told || r.Unit != "" && owner != t.Component && t.Component != "" && !slices.Contains(t.Relays, owner) {
 			continue // somebody else's line: an agent that ships logs repeats the daemons' words
 		}
-		for j := range t.Rows {
-			if !found.hasRow(at + j) {
-				continue
-			}
-			component := t.Component
-			if speaker := daemon.Component(r.Unit, r.Pos.File); component == "" || speaker != "" && slices.Contains(t.Relays, speaker) {
-				component = speaker
-			}
-			if component == "" && (r.Unit == "" || owner == table.HostProgram) {
-				component = t.Unnamed
-			}
-			if component == "" {
-				break
-			}
-			e, ok := t.Rows[j].Observe(r)
-			if !ok {
-				continue
-			}
+		component := t.Component
+		if speaker := daemon.Component(r.Unit, r.Pos.File); component == "" || speaker != "" && slices.Contains(t.Relays, speaker) {
+			component = speaker
+		}
+		if component == "" && (r.Unit == "" || owner == table.HostProgram) {
+			component = t.Unnamed
+		}
+		if component == "" {
+			continue
+		}
+		if e, ok := place.row.Observe(r); ok {
 			table.Complete(&e, written, component)
 			dst = append(dst, e)
 		}
