@@ -5,7 +5,8 @@
 // The shape node is a busy node with one incident in it; on it a catalogue of two hundred rules is
 // compared with the one that ships. The shape strace is the output of strace of a container runtime;
 // measured is how many MB of it are read in a second, by syscalls and by analyze. The shape fleet is
-// many small bundles; on it batch is compared with analyze. All other shapes are measured at their
+// many small bundles; on it batch is compared with analyze. The shape start is an incident that
+// ships. All other shapes are measured at their
 // size and at a tenth of it, which shows how they grow.
 package main
 
@@ -23,7 +24,7 @@ import (
 
 func main() {
 	var o options
-	flag.StringVar(&o.shape, "shape", "all", "what to measure, by `names` with commas between: all, node, strace, fleet, "+shapeNames())
+	flag.StringVar(&o.shape, "shape", "all", "what to measure, by `names` with commas between: all, start, node, strace, fleet, "+shapeNames())
 	flag.Int64Var(&o.size, "mb", 0, "the most text in a bundle, in MB; 0 is the size of each shape")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the generator")
 	flag.IntVar(&o.runs, "runs", 5, "how often each command runs")
@@ -31,6 +32,7 @@ func main() {
 	flag.Float64Var(&o.mostGrowth, "max-exponent", 1.15, "the largest exponent of growth that passes")
 	flag.Float64Var(&o.mostRules, "max-rules", 1.25, "the largest ratio of 200 rules to those that ship that passes")
 	flag.Float64Var(&o.mostBatch, "max-batch", 1.1, "the largest CPU time of batch by that of analyze that passes")
+	flag.Float64Var(&o.mostStart, "max-start", 60, "the most milliseconds of the analysis of a small incident that pass")
 	flag.StringVar(&o.program, "plegdiag", "", "`program` to measure; built from this repository when empty")
 	flag.StringVar(&o.keep, "keep", "", "write the bundle of the one shape to `FILE` and do nothing else")
 	flag.Int64Var(&o.trace, "trace", 500, "size of the strace output, in MB")
@@ -53,6 +55,7 @@ type options struct {
 	mostGrowth  float64
 	mostRules   float64
 	mostBatch   float64
+	mostStart   float64
 	filesRate   float64
 	mostRSS     int64
 	program     string
@@ -83,6 +86,9 @@ func (o *options) runBenchmark(out io.Writer) error {
 	}
 	fmt.Fprintf(out, "%s/%s, %d CPUs, %d runs, seed %d\n", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), o.runs, o.seed)
 	var missed error
+	if c.start {
+		missed = errors.Join(missed, o.measureStart(out, program))
+	}
 	if c.node {
 		missed = errors.Join(missed, o.measureNode(out, program, dir))
 	}
@@ -105,8 +111,8 @@ func (o *options) runBenchmark(out io.Writer) error {
 func (o *options) keepBundle(c chosen) error {
 	var err error
 	switch {
-	case c.fleet || strings.Contains(o.shape, ",") || o.shape == "all":
-		err = errors.New("-keep takes one -shape, and not fleet")
+	case c.fleet || c.start || strings.Contains(o.shape, ",") || o.shape == "all":
+		err = errors.New("-keep takes one -shape, and neither fleet nor start")
 	case c.node:
 		_, err = writeBundle(o.keep, nodeFiles(o.nodeSize(), o.seed))
 	case c.trace:

@@ -170,8 +170,8 @@ func (o *options) checkShape(s *shape, start *contestant, tenth, full *measuredS
 
 // chosen is what a list of names asks for.
 type chosen struct {
-	shapes             []*shape
-	node, trace, fleet bool
+	shapes                    []*shape
+	start, node, trace, fleet bool
 }
 
 // chooseShapes is what a list of names asks for.
@@ -180,10 +180,12 @@ func chooseShapes(list string) (c chosen, err error) {
 		i := slices.IndexFunc(shapes, func(s shape) bool { return s.name == name })
 		switch {
 		case name == "all":
-			c = chosen{node: true, trace: true, fleet: true}
+			c = chosen{start: true, node: true, trace: true, fleet: true}
 			for i := range shapes {
 				c.shapes = append(c.shapes, &shapes[i])
 			}
+		case name == "start":
+			c.start = true
 		case name == "node":
 			c.node = true
 		case name == "strace":
@@ -193,7 +195,7 @@ func chooseShapes(list string) (c chosen, err error) {
 		case i >= 0:
 			c.shapes = append(c.shapes, &shapes[i])
 		default:
-			return chosen{}, fmt.Errorf("no shape %q; there are all, node, strace, fleet, %s", name, shapeNames())
+			return chosen{}, fmt.Errorf("no shape %q; there are all, start, node, strace, fleet, %s", name, shapeNames())
 		}
 	}
 	return c, nil
