@@ -6,7 +6,7 @@
 // compared with the one that ships. The shape strace is the output of strace of a container runtime;
 // measured is how many MB of it are read in a second, by syscalls and by analyze. The shape fleet is
 // many small bundles; on it batch is compared with analyze. The shape start is an incident that
-// ships. All other shapes are measured at their
+// ships. The shape neighbours compares with other programs that do a part of the same. All other shapes are measured at their
 // size and at a tenth of it, which shows how they grow.
 package main
 
@@ -24,7 +24,7 @@ import (
 
 func main() {
 	var o options
-	flag.StringVar(&o.shape, "shape", "all", "what to measure, by `names` with commas between: all, start, node, strace, fleet, "+shapeNames())
+	flag.StringVar(&o.shape, "shape", "all", "what to measure, by `names` with commas between: all, start, node, strace, fleet, neighbours, "+shapeNames())
 	flag.Int64Var(&o.size, "mb", 0, "the most text in a bundle, in MB; 0 is the size of each shape")
 	flag.Uint64Var(&o.seed, "seed", 1, "of the generator")
 	flag.IntVar(&o.runs, "runs", 5, "how often each command runs")
@@ -33,6 +33,8 @@ func main() {
 	flag.Float64Var(&o.mostRules, "max-rules", 1.25, "the largest ratio of 200 rules to those that ship that passes")
 	flag.Float64Var(&o.mostBatch, "max-batch", 1.1, "the largest CPU time of batch by that of analyze that passes")
 	flag.Float64Var(&o.mostStart, "max-start", 60, "the most milliseconds of the analysis of a small incident that pass")
+	flag.Float64Var(&o.mostNeighbours, "max-neighbours", 1, "the largest ratio of a command to another program that passes")
+	flag.Float64Var(&o.leastParser, "min-parser", 3, "how many times as fast as gostackparse dumps are parsed, at the least")
 	flag.StringVar(&o.program, "plegdiag", "", "`program` to measure; built from this repository when empty")
 	flag.StringVar(&o.keep, "keep", "", "write the bundle of the one shape to `FILE` and do nothing else")
 	flag.Int64Var(&o.trace, "trace", 500, "size of the strace output, in MB")
@@ -56,10 +58,12 @@ type options struct {
 	mostRules   float64
 	mostBatch   float64
 	mostStart   float64
-	filesRate   float64
-	mostRSS     int64
-	program     string
-	keep        string
+
+	mostNeighbours, leastParser float64
+	filesRate                   float64
+	mostRSS                     int64
+	program                     string
+	keep                        string
 }
 
 // runBenchmark measures what was asked for. It returns all limits that were missed, after all is
@@ -98,6 +102,9 @@ func (o *options) runBenchmark(out io.Writer) error {
 	if c.fleet {
 		missed = errors.Join(missed, o.measureFleet(out, program, dir))
 	}
+	if c.neighbours {
+		missed = errors.Join(missed, o.measureNeighbours(out, program, dir))
+	}
 	if len(c.shapes) > 0 {
 		fmt.Fprint(out, shapeHeader)
 	}
@@ -111,8 +118,8 @@ func (o *options) runBenchmark(out io.Writer) error {
 func (o *options) keepBundle(c chosen) error {
 	var err error
 	switch {
-	case c.fleet || c.start || strings.Contains(o.shape, ",") || o.shape == "all":
-		err = errors.New("-keep takes one -shape, and neither fleet nor start")
+	case c.fleet || c.start || c.neighbours || strings.Contains(o.shape, ",") || o.shape == "all":
+		err = errors.New("-keep takes one -shape, and none of fleet, start and neighbours")
 	case c.node:
 		_, err = writeBundle(o.keep, nodeFiles(o.nodeSize(), o.seed))
 	case c.trace:

@@ -170,8 +170,9 @@ func (o *options) checkShape(s *shape, start *contestant, tenth, full *measuredS
 
 // chosen is what a list of names asks for.
 type chosen struct {
-	shapes                    []*shape
-	start, node, trace, fleet bool
+	shapes []*shape
+
+	start, node, trace, fleet, neighbours bool
 }
 
 // chooseShapes is what a list of names asks for.
@@ -180,7 +181,7 @@ func chooseShapes(list string) (c chosen, err error) {
 		i := slices.IndexFunc(shapes, func(s shape) bool { return s.name == name })
 		switch {
 		case name == "all":
-			c = chosen{start: true, node: true, trace: true, fleet: true}
+			c = chosen{start: true, node: true, trace: true, fleet: true, neighbours: true}
 			for i := range shapes {
 				c.shapes = append(c.shapes, &shapes[i])
 			}
@@ -192,10 +193,12 @@ func chooseShapes(list string) (c chosen, err error) {
 			c.trace = true
 		case name == "fleet":
 			c.fleet = true
+		case name == "neighbours":
+			c.neighbours = true
 		case i >= 0:
 			c.shapes = append(c.shapes, &shapes[i])
 		default:
-			return chosen{}, fmt.Errorf("no shape %q; there are all, start, node, strace, fleet, %s", name, shapeNames())
+			return chosen{}, fmt.Errorf("no shape %q; there are all, start, node, strace, fleet, neighbours, %s", name, shapeNames())
 		}
 	}
 	return c, nil

@@ -37,11 +37,11 @@ func TestChooseShapes(t *testing.T) {
 	all, err := chooseShapes("all")
 	require.NoError(t, err)
 	require.Len(t, all.shapes, len(shapes))
-	require.True(t, all.start && all.node && all.trace && all.fleet)
+	require.True(t, all.neighbours && all.start && all.node && all.trace && all.fleet)
 	two, err := chooseShapes("wide,strace")
 	require.NoError(t, err)
 	require.Equal(t, "wide", two.shapes[0].name)
 	require.True(t, !two.node && two.trace && !two.fleet && !two.start)
 	_, err = chooseShapes("round")
-	require.ErrorContains(t, err, `no shape "round"; there are all, start, node, strace, fleet, flapping`)
+	require.ErrorContains(t, err, `no shape "round"; there are all, start, node, strace, fleet, neighbours, flapping`)
 }

@@ -334,5 +334,5 @@ func isDumpLine(s string) bool {
 	if _, ok := parseElided(s); ok {
 		return true
 	}
-	return strings.HasPrefix(s, "created by ") || isRegister(s) || isFurniture(s)
+	return strings.HasPrefix(s, creatorWord) || isRegister(s) || isFurniture(s)
 }

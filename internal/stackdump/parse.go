@@ -120,6 +120,7 @@ type parser struct {
 	// delved says that the goroutine being read is delve's, listed that its only frame is from a list.
 	delved, listed bool
 	places         [1 << placeBits]fileLine
+	funcs          [1 << placeBits]string // names in calls that have nothing in them that needs a look
 }
 
 // fileLine is a file line that was read. Most of a dump's file lines come again and again.
@@ -128,8 +129,19 @@ type fileLine struct {
 	line       int
 }
 
-// placeBits is how many file lines are remembered, as a power of two.
+// placeBits is how many file lines, and how many names of functions, are remembered, as a power of
+// two.
 const placeBits = 9
+
+// slotOf is where a text is remembered: its length and its last bytes tell most apart.
+func slotOf(s string) uint32 {
+	n := len(s)
+	if n < 4 {
+		return 0
+	}
+	tail := uint32(s[n-4]) | uint32(s[n-3])<<8 | uint32(s[n-2])<<16 | uint32(s[n-1])<<24
+	return (tail + uint32(n)) * 0x9e3779b1 >> (32 - placeBits)
+}
 
 // place is what the lines of a dump belong to.
 type place uint8
@@ -155,7 +167,7 @@ func (p *parser) readLine(at, end int) {
 	for at < end && isSpace(p.src.Text[at]) {
 		at++
 	}
-	if tab := `\t`; strings.HasPrefix(p.src.Text[at:end], tab) &&
+	if tab := `\t`; at < end && p.src.Text[at] == tab[0] && strings.HasPrefix(p.src.Text[at:end], tab) &&
 		!strings.HasPrefix(p.src.Text[at+len(tab):end], headerWord) {
 		at += len(tab) // a tab that somebody escaped, but not the line breaks; no header is indented
 	}
@@ -209,17 +221,19 @@ func (p *parser) takeLine(s string, at int) bool {
 		if p.takeFile(s) {
 			return true
 		}
+	case p.where == inGoroutine && strings.HasPrefix(s, creatorWord) && !holdsHeader(s):
+		p.takeCreatedBy(s, s[len(creatorWord):], at)
+		return true
 	}
 	return p.takeRareLine(s, at)
 }
 
+// creatorWord begins the line of a go statement.
+const creatorWord = "created by "
+
 // takeFile reads the file line of the frame before.
 func (p *parser) takeFile(s string) bool {
-	slot := &p.places[0]
-	if n := len(s); n >= 4 { // the last digits and the length tell most lines apart
-		tail := uint32(s[n-4]) | uint32(s[n-3])<<8 | uint32(s[n-2])<<16 | uint32(s[n-1])<<24
-		slot = &p.places[(tail+uint32(n))*0x9e3779b1>>(32-placeBits)]
-	}
+	slot := &p.places[slotOf(s)]
 	if slot.text != s {
 		path, line, ok := parseFile(s)
 		if !ok {
@@ -241,7 +255,7 @@ func (p *parser) takeRareLine(s string, at int) bool {
 		return p.takeHeader(s[i:], at+i, idEnd-i)
 	}
 	if p.where == inGoroutine || p.where == inOtherStack {
-		if by, ok := strings.CutPrefix(s, "created by "); ok {
+		if by, ok := strings.CutPrefix(s, creatorWord); ok {
 			p.takeCreatedBy(s, by, at)
 			return true
 		}
@@ -322,7 +336,7 @@ func (p *parser) takeJoinedFrames(s string, at int) bool {
 			}
 			file = ""
 		}
-		if by, created := strings.CutPrefix(text, "created by "); created {
+		if by, created := strings.CutPrefix(text, creatorWord); created {
 			p.takeCreatedBy(text, by, at)
 		} else if !p.takeCall(text, at) {
 			return taken
@@ -340,7 +354,7 @@ func (p *parser) takeJoinedFrames(s string, at int) bool {
 // its offset.
 func cutJoined(s string) (text, file, rest string, ok bool) {
 	gap := strings.Index(s, ") ") + 1
-	if strings.HasPrefix(s, "created by ") {
+	if strings.HasPrefix(s, creatorWord) {
 		before, _, found := strings.Cut(s, ".go:")
 		if !found {
 			return "", "", "", false
@@ -387,16 +401,23 @@ func (p *parser) takeCall(s string, at int) bool {
 		return false
 	}
 	open, ok := openParen(s)
-	if !ok || open == 0 || holdsHeader(s) {
+	if !ok || open == 0 {
 		return false
 	}
-	if !p.cleaned && (strings.IndexByte(s[:open], '\\') >= 0 || s[0] == '[') {
-		return p.takeCleaned(s, at)
-	}
 	start := 0
-	if strings.IndexByte(s[:open], ' ') >= 0 {
-		if start = strings.LastIndexByte(s[:open], ' ') + 1; start == open || !isTag(s[:start]) {
-			return false // prose
+	if known := &p.funcs[slotOf(s[:open])]; *known != s[:open] {
+		if holdsHeader(s) {
+			return false
+		}
+		if !p.cleaned && (strings.IndexByte(s[:open], '\\') >= 0 || s[0] == '[') {
+			return p.takeCleaned(s, at)
+		}
+		if strings.IndexByte(s[:open], ' ') >= 0 {
+			if start = strings.LastIndexByte(s[:open], ' ') + 1; start == open || !isTag(s[:start]) {
+				return false // prose
+			}
+		} else if !p.cleaned {
+			*known = s[:open]
 		}
 	}
 	if p.where == inOtherStack {
@@ -466,9 +487,21 @@ func (p *parser) takeElided(n int) {
 	}
 }
 
+// holdsMark says that a line has a character of the marks of tickets. Every go statement is asked.
+func holdsMark(s string) bool {
+	for i := range len(s) {
+		if markByte[s[i]] {
+			return true
+		}
+	}
+	return false
+}
+
+var markByte = [256]bool{'\\': true, '&': true, '<': true, '[': true, '`': true}
+
 // takeCreatedBy reads the go statement: "created by main.(*T).f in goroutine 7".
 func (p *parser) takeCreatedBy(s, by string, at int) {
-	if !p.cleaned && strings.ContainsAny(by, "\\&<[`") && p.takeCleaned(s, at) {
+	if !p.cleaned && holdsMark(by) && p.takeCleaned(s, at) {
 		return
 	}
 	f := Frame{Func: by}
