@@ -20,21 +20,24 @@ type Rows[T any] struct {
 	// Go runs a function beside the reading; nil does one after the other. What it runs has ended
 	// when the reading has.
 	Go func(func())
-	// Share makes batches so much smaller, where many files are read side by side; 0 does not.
-	Share int
 }
 
 // Batch holds rows that are made and passed on together, and their text.
 type Batch[T any] struct {
 	Rows  []Row[T]
-	Plain []byte // room for a Scan that changes lines: it is valid as long as the rows
-	text  []byte
+	Plain []byte        // room for a Scan that changes lines: it is valid as long as the rows
+	text  []byte        // of the rows
+	room  []byte        // where their text is copied to; nil for a batch that is used at once
 	done  chan struct{} // gets one when the rows have been looked at, where that is not waited for
 }
 
 const (
+	batchRows = 1024
 	batchText = 128 << 10
-	rowText   = 128 // bytes of text for which there is a row; most lines are longer
+	// fewRows are in a batch that is not looked at ahead of its use. Nothing is started for the
+	// first manyRows: bundles hold 50 000 small files.
+	fewRows  = 16
+	manyRows = 1024
 	// batches are read ahead, and scanners scan them: together with the reader of the rows they
 	// keep two processors busy.
 	batches  = 8
@@ -42,35 +45,27 @@ const (
 )
 
 // All yields the lines in their order; a row is valid until the next step. Why they ended is in
-// Err of the reader. Nothing is started for a file that fits into one batch: bundles hold 50 000 of
-// them.
+// Err of the reader.
 func (s *Rows[T]) All() iter.Seq[*Row[T]] {
 	return func(yield func(*Row[T]) bool) {
-		b := s.newBatch()
-		for s.takeLines(b) {
+		b := &Batch[T]{Rows: make([]Row[T], 0, fewRows)}
+		for n := 0; s.takeLines(b); n += len(b.Rows) {
 			if s.Scan(b); !b.yieldRows(yield) {
 				return
 			}
-			if s.Go != nil && len(s.Lines.Head(1)) > 0 {
-				s.readAhead(b, yield)
+			if s.Go != nil && n >= manyRows {
+				s.readAhead(yield)
 				return
 			}
 		}
 	}
 }
 
-// newBatch makes a batch that is no larger than a small file needs.
-func (s *Rows[T]) newBatch() *Batch[T] {
-	size := min(batchText/max(s.Share, 1), s.Lines.r.Size())
-	return &Batch[T]{Rows: make([]Row[T], 0, size/rowText+1), text: make([]byte, 0, size), done: make(chan struct{}, 1)}
-}
-
 // readAhead looks at the lines beside their use. What it starts has ended when it returns.
-func (s *Rows[T]) readAhead(first *Batch[T], yield func(*Row[T]) bool) {
+func (s *Rows[T]) readAhead(yield func(*Row[T]) bool) {
 	taken, free := make(chan *Batch[T], batches), make(chan *Batch[T], batches)
-	free <- first
-	for range batches - 1 {
-		free <- s.newBatch()
+	for range batches {
+		free <- &Batch[T]{Rows: make([]Row[T], 0, batchRows), room: make([]byte, 0, batchText), done: make(chan struct{}, 1)}
 	}
 	turn, ended := make(chan struct{}, 1), make(chan struct{}, scanners)
 	turn <- struct{}{}
@@ -111,25 +106,28 @@ func (s *Rows[T]) readAhead(first *Batch[T], yield func(*Row[T]) bool) {
 // takeLines takes as many lines as fit in and are buffered. It is false at the end.
 func (s *Rows[T]) takeLines(b *Batch[T]) bool {
 	in := s.Lines
-	b.Rows, b.text = b.Rows[:0], append(b.text[:0], in.Ahead(cap(b.text))...)
+	text := in.Ahead(batchText)
+	if cap(b.room) > 0 { // the next batch is read before this one has been used
+		text = append(b.room[:0], text...)
+	}
+	b.Rows = b.Rows[:0]
 	used := 0
 	for len(b.Rows) < cap(b.Rows) {
-		n := bytes.IndexByte(b.text[used:], '\n')
+		n := bytes.IndexByte(text[used:], '\n')
 		if n < 0 {
 			break
 		}
-		in.CountLine(b.text[used:used+n:used+n], 0)
+		in.CountLine(text[used:used+n:used+n], 0)
 		b.addLine(in.Line)
 		used += n + 1
 	}
 	in.Drop(used)
-	if len(b.Rows) == 0 && in.Next() { // a line that ends behind the buffer
+	if b.text = text[:used]; used == 0 && in.Next() { // a line that ends behind the buffer
 		line := in.Line
-		if len(line.Bytes) <= cap(b.text) {
-			line.Bytes = append(b.text[:0], line.Bytes...)
-		} else {
-			line.Bytes = bytes.Clone(line.Bytes)
+		if cap(b.room) > 0 {
+			line.Bytes = append(b.room[:0], line.Bytes...)
 		}
+		b.text = line.Bytes
 		b.addLine(line)
 	}
 	return len(b.Rows) > 0
@@ -151,5 +149,5 @@ func (b *Batch[T]) yieldRows(yield func(*Row[T]) bool) bool {
 
 // MayHoldByte says whether a line of the batch may hold a byte: many lines are asked at once.
 func (b *Batch[T]) MayHoldByte(c byte) bool {
-	return len(b.Rows) == 1 || bytes.IndexByte(b.text, c) >= 0
+	return bytes.IndexByte(b.text, c) >= 0
 }

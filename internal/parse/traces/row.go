@@ -31,9 +31,6 @@ func (r *traceRow) scanRow() {
 // rows are the lines of a trace; each is valid until the next step.
 func (t *tracer) rows() iter.Seq[*traceRow] {
 	all := lines.Rows[traceRow]{Lines: t.lines, Scan: scanRows, Go: t.Go}
-	if t.Thread != 0 {
-		all.Share = 32
-	}
 	return func(yield func(*traceRow) bool) {
 		for row := range all.All() {
 			if !yield(&row.Of) {
