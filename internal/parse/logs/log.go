@@ -384,11 +384,44 @@ func (l *logReader) readLogrus(rec event.Record, h *header, pairs string) bool {
 	text, fields, _, open := parseLogrus(pairs, nil)
 	if !open && !(strings.HasSuffix(pairs, ` \`) && !h.carried) {
 		rec.Text, rec.Fields = text, fields
+		l.unpackChild(&rec)
 		return l.yieldRecord(rec)
 	}
 	return l.holdMessage(&held{
 		rec: rec, body: logrus, bare: !h.carried, raw: []byte(pairs), quoted: open, bounds: []int{0}, pieces: []event.Pos{rec.Pos},
 	})
+}
+
+// unpackChild takes a line of a child out of the message of its supervisor, k0s (1.21 and later), which
+// logs what its children print and names them:
+//
+//	k0s[811]: time="2024-07-08 08:46:26" level=info msg="E0708 08:46:26.112550    1814 kubelet.go:2347] \"Skipping…\" err=…" component=kubelet stream=stderr
+func (l *logReader) unpackChild(rec *event.Record) {
+	child := rec.Value("component")
+	if child == "" || rec.Value("stream") == "" {
+		return
+	}
+	rec.Unit, rec.Fields = l.units.Intern([]byte(child)), nil
+	h := header{carried: true}
+	if !h.scanInner([]byte(rec.Text)) {
+		return
+	}
+	switch said := rec.Text[h.msg:]; h.body {
+	case klog:
+		rec.Text, rec.Fields = parseKlog(said)
+		rec.Caller = l.files.Intern(h.caller)
+	case logrus:
+		rec.Text, rec.Fields, _, _ = parseLogrus(said, nil)
+	default:
+		return
+	}
+	rec.PID, rec.Level = h.pid, h.level
+	if h.inner.Known {
+		if !rec.Outer.Known {
+			rec.Outer = rec.Time
+		}
+		rec.Time = h.inner
+	}
 }
 
 // holdMessage keeps a message until it is whole, and yields the oldest when there are too many.
@@ -559,6 +592,9 @@ func (l *logReader) closeHeld(o *held) bool {
 	text, fields, offsets, open := parseLogrus(string(o.raw), o.bounds)
 	rec := o.rec
 	rec.Text, rec.Fields = text, fields
+	if len(o.pieces) < 2 {
+		l.unpackChild(&rec)
+	}
 	rec.Pieces = o.piecesAt(offsets)
 	if rec.Pieces != nil && open && !l.yieldSkip(rec.Pos.Line, 0, "message of %d lines is cut: its quote is never closed", rec.Lines) {
 		return false
