@@ -31,8 +31,8 @@ func TestKubeletUnit(t *testing.T) {
 		"an agent of k3s":       {[]event.Event{signed(k3s), ended("k3s-agent.service")}, "k3s-agent"},
 		"k3s, server or agent":  {[]event.Event{signed(k3s)}, "'k3s*'"},
 		"a kubelet of its own":  {[]event.Event{signed("Mar 02 10:00:01 n kubelet[812]: E0302 …")}, ""},
-		"K3s, by its socket":   {[]event.Event{signed(`E0302 … dial unix /run/k3s/containerd/containerd.sock: connect: connection refused`)}, "'k3s*' -u 'rke2-*'"},
-		"k0s and its child":    {[]event.Event{signed(`k0s[811]: time="…" level=info msg="E0708 …" component=kubelet stream=stderr`)}, "'k0s*'"},
+		"K3s, by its socket":    {[]event.Event{signed(`E0302 … dial unix /run/k3s/containerd/containerd.sock: connect: connection refused`)}, "'k3s*' -u 'rke2-*'"},
+		"k0s and its child":     {[]event.Event{signed(`k0s[811]: time="…" level=info msg="E0708 …" component=kubelet stream=stderr`)}, "'k0s*'"},
 		"MicroK8s, all in one":  {[]event.Event{signed("Mar 02 10:00:01 n microk8s.daemon-kubelite[812]: E0302 …")}, "snap.microk8s.daemon-kubelite"},
 		"its name in a message": {[]event.Event{signed("Mar 02 10:00:01 n kubelet[812]: image rancher/k3s")}, ""},
 	} {

@@ -28,7 +28,7 @@ const (
 var afterSigns = []afterSign{
 	{[]string{"kernel.", "thread.", "process", "device.", string(event.KindSyscall), string(event.KindShutdown)}, "kernel.log", readKernelLog},
 	{[]string{"kernel.", "thread.", "process", string(event.KindSyscall)}, "processes", listThreads},
-	{[]string{"kubelet.", "kubernetes.", string(event.KindNodeCondition), "goroutine.", "lock."}, "kubelet.log", readKubeletLog},
+	{[]string{"kubelet.", "kubernetes.", string(event.KindNodeCondition), "goroutine.", "lock.", "csi.", "cni."}, "kubelet.log", readKubeletLog},
 	{[]string{"cri.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log or dockerd.log or crio.log", readRuntimeLog},
 	{[]string{string(event.KindHealthFailed)}, "kubelet.log or containerd.log", readTalosLogs},
 	{[]string{""}, "systemd.log", readAllLogs},
@@ -60,7 +60,8 @@ const maxForSigns = 2
 func (n *nextChooser) addPlugins() {
 	failed := eventSort{kind: event.KindCRIError, fields: map[event.Key]string{event.FieldNetwork: "true"}}
 	for _, e := range n.timeline.Events {
-		if plugin := e.FieldText(event.FieldPlugin); plugin != "" && (e.Kind == event.KindCRIError || e.Kind == event.KindCRICall) {
+		says := e.Kind == event.KindCRIError || e.Kind == event.KindCRICall || e.Kind == event.KindNetworkDaemon && e.FieldText(event.FieldWhat) == "daemon"
+		if plugin := e.FieldText(event.FieldPlugin); plugin != "" && says {
 			n.addMissing([]rules.Missing{{Source: "cni.log", Command: fmt.Sprintf(readPluginLog, daemonOf(plugin)), Note: wantPluginLog}})
 			return
 		}

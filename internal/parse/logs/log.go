@@ -383,8 +383,9 @@ type held struct {
 func (l *logReader) readLogrus(rec event.Record, h *header, pairs string) bool {
 	text, fields, _, open := parseLogrus(pairs, nil)
 	if !open && !(strings.HasSuffix(pairs, ` \`) && !h.carried) {
-		rec.Text, rec.Fields = text, fields
-		l.unpackChild(&rec)
+		if rec.Text, rec.Fields = text, fields; h.child {
+			unpackChild(&rec)
+		}
 		return l.yieldRecord(rec)
 	}
 	return l.holdMessage(&held{
@@ -392,35 +393,18 @@ func (l *logReader) readLogrus(rec event.Record, h *header, pairs string) bool {
 	})
 }
 
-// unpackChild takes a line of a child out of the message of its supervisor, k0s (1.21 and later), which
-// logs what its children print and names them:
-//
-//	k0s[811]: time="2024-07-08 08:46:26" level=info msg="E0708 08:46:26.112550    1814 kubelet.go:2347] \"Skipping…\" err=…" component=kubelet stream=stderr
-func (l *logReader) unpackChild(rec *event.Record) {
-	child := rec.Value("component")
-	if child == "" || rec.Value("stream") == "" {
-		return
-	}
-	rec.Unit, rec.Fields = l.units.Intern([]byte(child)), nil
+// unpackChild takes the line of a child out of the message of its supervisor; see [header.scanChild].
+func unpackChild(rec *event.Record) {
 	h := header{carried: true}
+	rec.Fields = nil // the supervisor's
 	if !h.scanInner([]byte(rec.Text)) {
 		return
 	}
 	switch said := rec.Text[h.msg:]; h.body {
 	case klog:
 		rec.Text, rec.Fields = parseKlog(said)
-		rec.Caller = l.files.Intern(h.caller)
 	case logrus:
 		rec.Text, rec.Fields, _, _ = parseLogrus(said, nil)
-	default:
-		return
-	}
-	rec.PID, rec.Level = h.pid, h.level
-	if h.inner.Known {
-		if !rec.Outer.Known {
-			rec.Outer = rec.Time
-		}
-		rec.Time = h.inner
 	}
 }
 
@@ -592,9 +576,6 @@ func (l *logReader) closeHeld(o *held) bool {
 	text, fields, offsets, open := parseLogrus(string(o.raw), o.bounds)
 	rec := o.rec
 	rec.Text, rec.Fields = text, fields
-	if len(o.pieces) < 2 {
-		l.unpackChild(&rec)
-	}
 	rec.Pieces = o.piecesAt(offsets)
 	if rec.Pieces != nil && open && !l.yieldSkip(rec.Pos.Line, 0, "message of %d lines is cut: its quote is never closed", rec.Lines) {
 		return false

@@ -73,6 +73,7 @@ var Table = table.Table{
 		{tableTexts(), tableFull},
 		{[]string{"[Hardware Error]", "EDAC MC", "Memory failure: ", "NVRM: Xid "}, hardwareError},
 		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
+		{doubts, kernelDoubt},
 		repeated.ManagerCrash,
 		{[]string{"Linux version "}, kernelBoot},
 		{[]string{"Linux version ", "ainted"}, kernelVersion},
