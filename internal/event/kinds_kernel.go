@@ -80,7 +80,7 @@ var kernelKinds = []KindInfo{
 	}},
 	{Kind: KindBlockError, About: "a disk, or the file system on it, reports an error", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as nvme3n1"),
-		oneOf(FieldWhat, "an I/O error, a request without an answer, a driver that aborts a request or resets the disk, a journal that was aborted, a file system that is damaged, a thin pool or file system without space, what the disk says of itself, or a disk of multipath without a path", "error", "timeout", "reset", "journal", "file-system", "full", "health", "no-path"),
+		oneOf(FieldWhat, "an I/O error, a request without an answer, a driver that aborts a request or resets the disk, a journal that was aborted, a file system that is damaged, a thin pool or file system without space, what the disk says of itself, or a disk that keeps what is written until it comes back: multipath without a path, or a pool of ZFS that is suspended", "error", "timeout", "reset", "journal", "file-system", "full", "health", "suspended"),
 		count(FieldCount, "the requests without an answer, where the driver counts them"),
 		measure(FieldSeconds, "seconds", "for which a request has been without an answer, where the line says it"),
 	}},
@@ -131,7 +131,7 @@ var kernelKinds = []KindInfo{
 		truth(FieldCorrected, "whether it was corrected"),
 	}},
 	{Kind: KindKernelDoubt, About: "the kernel finds its own state wrong, and goes on", IDs: ofLine, Fields: []FieldInfo{
-		oneOf(FieldWhat, "its memory, or a task that slept where none may", "memory", "context"),
+		oneOf(FieldWhat, "its memory, a task that slept where none may, or a file system, of which a thread stops for ever", "memory", "context", "file-system"),
 		text(FieldComm, "name of the process that ran, where the line says it"),
 	}},
 	{Kind: KindLockHolder, About: "the kernel says who most likely holds the lock that a hung task waits for", IDs: ofLine, Fields: []FieldInfo{

@@ -28,6 +28,10 @@ func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Ope
 			slot.addEvents([]event.Event{e})
 			slot.sourceNamed(e.Source)
 		}
+		if e, ok := states.Counted(parse.WithoutWrapper(s.Command), s.Number, s.Quote, s.Counted); ok {
+			slot.addEvents([]event.Event{e})
+			slot.sourceNamed(e.Source)
+		}
 	}
 	slot.account.Format = name
 	slot.account.Component = slot.mainComponent()

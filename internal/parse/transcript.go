@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,10 +43,12 @@ type Section struct {
 	// R gives the lines of the section, and is valid until the next one.
 	R io.Reader
 	// What is known when R has been read.
-	Filled int           // lines that are not blank and neither of the following
-	Broken event.Quote   // where somebody gave up waiting: ^C, "(hangs)"; zero where nobody did
-	Took   time.Duration // how long the command ran, where it was run by time; else zero
-	Timed  event.Quote   // of the line that says so
+	Filled  int           // lines that are not blank and neither of the following
+	Broken  event.Quote   // where somebody gave up waiting: ^C, "(hangs)"; zero where nobody did
+	Took    time.Duration // how long the command ran, where it was run by time; else zero
+	Timed   event.Quote   // of the line that says so
+	Number  int           // that the command counted, where it ends in wc -l or grep -c; else zero
+	Counted event.Quote   // of the line that says so
 }
 
 // Sections takes a transcript apart as it is read. It is for one pass.
@@ -59,6 +62,7 @@ type Sections struct {
 	where    directory
 	printed  []string // files whose values follow, one in each line
 	line     int      // lines that were read
+	counts   bool     // the command of the section counts lines
 	start    bool     // at the start of a line
 	ended    bool     // the section has ended
 	finished bool
@@ -90,6 +94,7 @@ func (s *Sections) Next() *Section {
 		head = s.peekLine()
 	}
 	command, raw, ok := beginsSection(head)
+	s.counts = false
 	if !ok && len(s.printed) > 0 {
 		s.next.As, s.printed = s.printed[0], s.printed[1:]
 		return &s.next
@@ -108,6 +113,9 @@ func (s *Sections) Next() *Section {
 // each, every line is one.
 func (s *Sections) beginCommand(command, raw string) {
 	s.next.Command = command
+	if s.counts = countsLines.MatchString(command); s.counts {
+		return
+	}
 	files := printedFiles(s.where.follow(raw, command))
 	if len(files) > 1 && slices.ContainsFunc(files, func(file string) bool { return !snapshots.HoldsOneValue(file) }) {
 		return
@@ -119,6 +127,17 @@ func (s *Sections) beginCommand(command, raw string) {
 	}
 	if len(files) > 1 {
 		s.printed = files[1:]
+	}
+}
+
+// countsLines tells commands that print no more than a number of lines.
+var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|.* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)
+
+// noteCount notes the number that a command counted. wc names the file behind it.
+func (s *Sections) noteCount(line []byte, quote event.Quote) {
+	word, _, _ := strings.Cut(strings.TrimSpace(string(line[:min(len(line), 80)])), " ")
+	if n, err := strconv.Atoi(word); err == nil && s.counts && s.next.Filled == 0 {
+		s.next.Number, s.next.Counted = n, quote
 	}
 }
 
@@ -221,6 +240,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 		}
 		return false
 	}
+	s.noteCount(line, quote)
 	s.next.Filled++
 	return false
 }
@@ -409,13 +429,13 @@ var shellCommands = []string{
 	"systemd-analyze", "systemd-run", "dbus-send", "free", "vmstat", "iostat", "mpstat", "sar", "pidstat", "iotop", "uname", "uptime",
 	"date", "timedatectl", "chronyc", "nvme", "smartctl", "sysctl", "ulimit", "grep", "zgrep", "egrep", "kill", "pgrep", "nsenter", "ip",
 	"curl", "virsh", "crash", "bpftrace", "perf", "lsblk", "dmsetup", "time", "timeout", "talosctl", "hostnamectl", "gdb", "dlv", "nfsstat",
-	"stat", "sudo", "watch", "hostname", "containerd", "kubelet", "dockerd", "crio", "pidof", "rpm", "dpkg",
+	"stat", "sudo", "watch", "hostname", "find", "wc", "multipath", "containerd", "kubelet", "dockerd", "crio", "pidof", "rpm", "dpkg",
 }
 
 // plainWords are commands that are words of any text, too.
 var plainWords = []string{
 	"top", "cat", "cd", "head", "tail", "mount", "free", "date", "kill", "time", "timeout", "perf", "crash", "stat", "watch", "ip", "docker",
-	"containerd", "kubelet", "dockerd", "crio", "runc", "podman", "grep", "hostname", "oc",
+	"containerd", "kubelet", "dockerd", "crio", "runc", "podman", "grep", "hostname", "oc", "find", "multipath",
 }
 
 // isKnownCommand says that a text is a command of shellCommands.

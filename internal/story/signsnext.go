@@ -29,7 +29,7 @@ var afterSigns = []afterSign{
 	{[]string{"kernel.", "thread.", "process", "device.", string(event.KindSyscall), string(event.KindShutdown)}, "kernel.log", readKernelLog},
 	{[]string{"kernel.", "thread.", "process", string(event.KindSyscall)}, "processes", listThreads},
 	{[]string{"kubelet.", "kubernetes.", string(event.KindNodeCondition), "goroutine.", "lock.", "csi.", "cni."}, "kubelet.log", readKubeletLog},
-	{[]string{"cri.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log or dockerd.log or crio.log", readRuntimeLog},
+	{[]string{"cri.", "crio.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log or dockerd.log or crio.log", readRuntimeLog},
 	{[]string{string(event.KindHealthFailed)}, "kubelet.log or containerd.log", readTalosLogs},
 	{[]string{""}, "systemd.log", readAllLogs},
 }

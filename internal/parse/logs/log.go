@@ -339,6 +339,9 @@ func (l *logReader) readContinuation(n int, raw, b []byte) bool {
 		rec.Raw = lines.Clip(raw)
 	}
 	rec.Text = undoEscapes(rec.Text)
+	if text, fields := parseKlog(rec.Text); len(fields) > 0 && rec.Unit == "" {
+		rec.Text, rec.Fields = text, fields // a message of klog without its header, as pages of logs show it
+	}
 	if l.status != "" {
 		rec.Fields = []event.Pair{{Key: "unit", Value: l.status}}
 	}

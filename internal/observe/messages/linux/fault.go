@@ -58,7 +58,7 @@ func programFault(r *event.Record) (event.Event, bool) {
 // doubts are what the kernel says of its own state when it finds it wrong and goes on.
 var doubts = []string{
 	"BUG: Bad page ", "BUG: scheduling while atomic: ", "BUG: sleeping function called from invalid context", "refcount_t: ", " overwritten",
-	"list_del corruption", "list_add corruption",
+	"list_del corruption", "list_add corruption", "PANIC at ",
 }
 
 // kernelDoubt is such a line. What follows in the next hours may come from it, or not:
@@ -68,6 +68,7 @@ var doubts = []string{
 //	BUG: sleeping function called from invalid context at kernel/locking/mutex.c:580
 //	refcount_t: underflow; use-after-free.
 //	BUG kmalloc-64 (Tainted: G    B     ): Poison overwritten      (also: Redzone overwritten)
+//	PANIC at zio.c:341:zio_buf_alloc()      (ZFS; the thread stops there and keeps its locks)
 //	list_del corruption. prev->next should be ffff…, but was ffff…
 func kernelDoubt(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
@@ -87,6 +88,9 @@ func kernelDoubt(r *event.Record) (event.Event, bool) {
 	case strings.HasPrefix(said, "BUG: sleeping function"):
 		e.Text = "the kernel sleeps where it must not: a bug of its own or of a module"
 		e.AddFields(event.FieldWhat.Text("context"))
+	case strings.HasPrefix(said, "PANIC at ") && strings.HasSuffix(said, ")"):
+		e.Text = "ZFS finds its own state wrong (" + strings.TrimPrefix(said, "PANIC at ") + "): the thread stops there and keeps its locks"
+		e.AddFields(event.FieldWhat.Text("file-system"))
 	case strings.HasPrefix(said, "refcount_t: ") && strings.Contains(said, ";"),
 		strings.HasPrefix(said, "BUG ") && strings.HasSuffix(said, " overwritten"), strings.HasPrefix(said, "list_"):
 		e.Text = "the kernel finds its memory damaged: " + cutAt(strings.TrimPrefix(said, "BUG "), ". ")

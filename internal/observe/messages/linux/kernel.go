@@ -56,6 +56,7 @@ var Table = table.Table{
 		{[]string{"Delayed block allocation failed "}, storage.LostWrite},
 		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure"}, storage.NVMeTimeout},
 		{storage.DriverTexts(), storage.Driver},
+		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", " status: scsi 0x"}, storage.Lost},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},

@@ -51,6 +51,9 @@ var saying = []says{
 	{"Failed to create SubnetManager: ", "flannel", "api"},
 	{"failed to acquire lease: ", "flannel", "api"},
 	{"Couldn't fetch network config: ", "flannel", "api"},
+	{"[kube-peers] Could not get peers: ", "weave", "api"},
+	{"Failed to connect to OVSDB", "antrea", "daemon"},
+	{"daemon creation failed: ", "cilium", "start"},
 	{"Multus: error getting pod", "multus", "api"},
 	{"error waiting for pod: ", "multus", "api"},
 }
@@ -68,6 +71,7 @@ var means = map[string]string{
 	"addresses": "has no address left for a pod",
 	"daemon":    "gets no answer from its own daemon on this node",
 	"health":    "says that it is not healthy",
+	"start":     "does not get through its start",
 }
 
 // trouble is a daemon that does not get on. A runtime's own line that repeats it names the plugin and its
@@ -92,14 +96,16 @@ func trouble(r *event.Record) (event.Event, bool) {
 	}
 	reason := ""
 	switch s.what {
-	case "api", "daemon":
+	case "api", "daemon", "start":
 		reason = strings.TrimLeft(cmp.Or(table.ErrorOf(r), scan.After(r.Message(), " error=", "RPC call: ", s.text)), ": ,.")
 	case "health":
 		if name, ok := scan.Between(r.Raw, `name="`, `"`); ok {
 			reason = "its part " + name
 		}
 	}
-	reason = table.Clip(reason)
+	if reason = table.Clip(reason); s.what == "start" {
+		reason = strings.TrimPrefix(reason, "failed to start: daemon creation failed: ")
+	}
 	e := event.New(
 		event.KindNetworkDaemon, s.plugin+" "+means[s.what], event.FieldPlugin.Text(s.plugin), event.FieldWhat.Text(s.what),
 	)

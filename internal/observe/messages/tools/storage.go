@@ -10,11 +10,15 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// Storage is what those say who look after the node's volumes: multipathd (0.4.9 to 0.11), and the
-// liveness probe of CSI drivers (1.0 to 2.16), which runs beside each of them.
+// Storage is what those say who look after the node's volumes: multipathd (0.4.9 to 0.11), dmeventd of
+// LVM 2, iscsid, ZFS' zed and zpool (0.8 to 2.3), and the liveness probe of CSI drivers (1.0 to 2.16),
+// which runs beside each of them.
 var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: []table.Row{
 	{[]string{": remaining active paths: "}, activePaths},
 	{[]string{": Disable queueing", " failed faulty "}, failedPath},
+	{[]string{"WARNING: Thin pool "}, thinPoolFull},
+	{[]string{"Kernel reported iSCSI connection "}, iscsiLost},
+	{[]string{"class=io_failure", " state: SUSPENDED"}, poolFailed},
 	{[]string{"ealth check failed", "Failed to probe CSI driver"}, probeFailed},
 }}
 
@@ -31,7 +35,7 @@ func activePaths(r *event.Record) (event.Event, bool) {
 	}
 	e := event.New(
 		event.KindBlockError, "no path is left to the disk "+device+" of multipath", event.FieldDevice.Text(device),
-		event.FieldWhat.Text("no-path"),
+		event.FieldWhat.Text("suspended"),
 	)
 	e.Span = event.Span{Key: "multipath/" + device, State: true, Edge: event.Begin}
 	if left > 0 {
@@ -59,6 +63,52 @@ func failedPath(r *event.Record) (event.Event, bool) {
 	device = device[strings.LastIndexByte(device, ' ')+1:]
 	e.AddFields(event.FieldDevice.Text(device))
 	return e, device != ""
+}
+
+// fullPool is how full a thin pool is in per cent at which writers are about to wait.
+const fullPool = 98
+
+// thinPoolFull is dmeventd's word on a pool of LVM; it begins at 80 %:
+//
+//	dmeventd[523]: WARNING: Thin pool docker-thinpool-tpool data is now 100.00% full.      (lvm[523] before 2.02.133)
+func thinPoolFull(r *event.Record) (event.Event, bool) {
+	pool, rest, ok := strings.Cut(scan.After(r.Message(), "WARNING: Thin pool "), " data is now ")
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), "% full."), 64)
+	return event.New(
+		event.KindBlockError, "the thin pool "+pool+" is full to "+scan.FirstWord(rest)+": what writes to its disks waits for space",
+		event.FieldDevice.Text("dm-thin "+pool), event.FieldWhat.Text("full"),
+	), ok && err == nil && percent >= fullPool && !strings.Contains(pool, " ")
+}
+
+// iscsiLost is iscsid's word on what the kernel told it, whose own lines may be cut off:
+//
+//	Kernel reported iSCSI connection 1:0 error (1022 - ISCSI_ERR_NOP_TIMEDOUT: A NOP has timed out) state (3)
+func iscsiLost(r *event.Record) (event.Event, bool) {
+	connection, rest, ok := strings.Cut(scan.After(r.Message(), "Kernel reported iSCSI connection "), " error (")
+	return event.New(
+		event.KindBlockError, "the iSCSI connection "+connection+" is lost", event.FieldDevice.Text("connection"+connection),
+		event.FieldWhat.Text("timeout"),
+	), ok && scan.Digits(rest) != ""
+}
+
+// poolFailed is a pool of ZFS whose disks fail, by zed or zpool status:
+//
+//	zed[2211]: eid=52 class=io_failure pool='tank'
+//	 state: SUSPENDED
+func poolFailed(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Message())
+	pool, _ := scan.Between(said, "pool='", "'")
+	e := event.New(
+		event.KindBlockError, "the ZFS pool "+pool+" has I/O errors", event.FieldDevice.Text("pool "+pool), event.FieldWhat.Text("error"),
+	)
+	if said == "state: SUSPENDED" {
+		e = event.New(
+			event.KindBlockError, "a ZFS pool is suspended: whatever reads or writes there waits", event.FieldDevice.Text("pool of ZFS"),
+			event.FieldWhat.Text("suspended"),
+		)
+		return e, true
+	}
+	return e, pool != ""
 }
 
 // probeFailed is a CSI driver that did not answer, or said that it cannot work. Its pod is restarted after

@@ -1,0 +1,52 @@
+package states
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+)
+
+// counted is what a command counts whose output somebody gave to wc -l or grep -c: the first that
+// matches. Below least it is what any node shows, and no fact: a filter may have left out the rest.
+var counted = []struct {
+	command *regexp.Regexp
+	fact    string
+	least   int
+}{
+	{regexp.MustCompile(`\binotify\b`), "counted.inotify", 4000},
+	{regexp.MustCompile(`\bps\b.*(defunct|\bZ\b|\^Z|zombie)`), "counted.zombies", 200},
+	{regexp.MustCompile(`(\bps\b|\bpgrep\b).*containerd-shim`), "counted.shims", 300},
+	{regexp.MustCompile(`\bps\s+(-?[A-Za-z]*[LTHm][A-Za-z]*)\b`), "counted.threads", 30000},
+	{regexp.MustCompile(`/proc/(\[0-9\]\*|\*)/task`), "counted.threads", 30000},
+	{regexp.MustCompile(`\bps\s+-?[a-z]*(e|ax)[a-z]*\b`), "counted.processes", 20000},
+	{regexp.MustCompile(`/proc/\S*/task\b|/proc/\$\(.*\)/task\b`), "counted.process-threads", 2000},
+	{regexp.MustCompile(`/proc/\S*/fd\b|/proc/\$\(.*\)/fd\b|\blsof\b.* -p\b`), "counted.open-files", 20000},
+	{regexp.MustCompile(`\bsystemctl\b.*\blist-units\b|\bsystemctl\s*\|`), "systemd.units", 10000},
+	{regexp.MustCompile(`\bmount\b|/proc/\w+/mount(s|info)|/proc/mounts|\bfindmnt\b|/etc/mtab`), "counted.mounts", 5000},
+	{regexp.MustCompile(`/sys/fs/cgroup\b`), "counted.cgroups", 10000},
+	{regexp.MustCompile(`\b(docker|crictl|nerdctl)\b.*\b(ps|pods)\b|\bctr\b.*\b(c|containers|t|task|tasks)\b`), "counted.containers", 1000},
+}
+
+// oneLetter is what keeps a grep from finding itself: [d]efunct.
+var oneLetter = regexp.MustCompile(`\[(\w)\]`)
+
+// Counted is a number that somebody counted at a prompt, where it is more than a node that works has.
+func Counted(command string, number int, quotes ...event.Quote) (e event.Event, ok bool) {
+	command = oneLetter.ReplaceAllString(command, "$1")
+	for _, c := range counted {
+		if !c.command.MatchString(command) {
+			continue
+		}
+		if number < c.least {
+			return event.Event{}, false
+		}
+		e, ok = facts.New(c.fact, strconv.Itoa(number))
+		e.Component, _, _ = strings.Cut(c.fact, ".")
+		e.Source, e.Evidence = facts.Commands, quotes
+		return e, ok
+	}
+	return event.Event{}, false
+}
