@@ -102,10 +102,13 @@ func TestEndedRuntime(t *testing.T) {
 	start := ev("systemd.unit-start", when(40), field("daemon", "containerd"), field("runtime", "containerd"))
 	writes := ev("cri.call", when(50), field("method", "ContainerStatus"))
 	writes.Component = "containerd"
+	version := event.New(event.KindFact, "containerd.version = 1.7.2", event.FieldName.Text("containerd.version"))
+	version.Component = "containerd"
 	for name, c := range map[string]struct {
 		events []event.Event
 		want   string // the command; empty where nobody has ended
 	}{
+		"its version":      {[]event.Event{killed, version}, fmt.Sprintf(lookAfterEnd, "containerd", "containerd")},
 		"killed":           {[]event.Event{killed}, fmt.Sprintf(lookAfterEnd, "containerd", "containerd")},
 		"exited":           {[]event.Event{exited}, fmt.Sprintf(lookAfterEnd, "docker", "docker")},
 		"nobody listens":   {[]event.Event{gone}, fmt.Sprintf(lookAfterEnd, "containerd", "containerd")},

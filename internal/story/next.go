@@ -35,6 +35,9 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addPlugins()
 		n.addDriver()
 	}
+	if state == Signs {
+		n.addForCounts()
+	}
 	switch {
 	case state == Confirmed:
 		n.addRivals(about)
@@ -175,7 +178,7 @@ func (s *story) findEnded() *event.Event {
 		switch {
 		case name != "" && ends[name] == nil:
 			ends[name] = e
-		case name != "":
+		case name != "" || e.Kind == event.KindFact: // which version it has does not show that it runs
 		case e.Kind == event.KindCRIError && e.FieldText(event.FieldDeadline) == "true":
 			clear(ends) // somebody took the call
 		case slices.Contains(beginnings, e.Kind):

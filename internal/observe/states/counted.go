@@ -17,7 +17,7 @@ var counted = []struct {
 	least   int
 }{
 	{regexp.MustCompile(`\binotify\b`), "counted.inotify", 4000},
-	{regexp.MustCompile(`\bps\b.*(defunct|\bZ\b|\^Z|zombie)`), "counted.zombies", 200},
+	{regexp.MustCompile(`\bps\b.*(defunct|\bZ\b|\^Z|[zZ]{2}|zombie)`), "counted.zombies", 200},
 	{regexp.MustCompile(`(\bps\b|\bpgrep\b).*containerd-shim`), "counted.shims", 300},
 	{regexp.MustCompile(`\bps\s+(-?[A-Za-z]*[LTHm][A-Za-z]*)\b`), "counted.threads", 30000},
 	{regexp.MustCompile(`/proc/(\[0-9\]\*|\*)/task`), "counted.threads", 30000},
@@ -26,6 +26,7 @@ var counted = []struct {
 	{regexp.MustCompile(`/proc/\S*/fd\b|/proc/\$\(.*\)/fd\b|\blsof\b.* -p\b`), "counted.open-files", 20000},
 	{regexp.MustCompile(`\bsystemctl\b.*\blist-units\b|\bsystemctl\s*\|`), "systemd.units", 10000},
 	{regexp.MustCompile(`\bmount\b|/proc/\w+/mount(s|info)|/proc/mounts|\bfindmnt\b|/etc/mtab`), "counted.mounts", 5000},
+	{regexp.MustCompile(`\bip\s+(-\w+\s+)*(l|link|a|addr|address)\b|/sys/class/net\b|\bifconfig\b.*-a`), "counted.interfaces", 2000},
 	{regexp.MustCompile(`/sys/fs/cgroup\b`), "counted.cgroups", 10000},
 	{regexp.MustCompile(`\b(docker|crictl|nerdctl)\b.*\b(ps|pods)\b|\bctr\b.*\b(c|containers|t|task|tasks)\b`), "counted.containers", 1000},
 }

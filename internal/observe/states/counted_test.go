@@ -40,6 +40,8 @@ func TestCounted(t *testing.T) {
 		{"mount | grep overlay | wc -l", 110},
 		{"find /sys/fs/cgroup/memory -type d | wc -l", 61012},
 		{"ls /sys/fs/cgroup/systemd/system.slice | wc -l", 23410},
+		{"ip -o link | grep veth | wc -l", 3012},
+		{"ps -A -ostat,ppid | grep -e '[zZ]' | wc -l", 5120},
 		{"docker ps -aq | wc -l", 2313},
 		{"crictl pods -q | wc -l", 88},
 		{"journalctl -u kubelet | grep PLEG | wc -l", 99999},
