@@ -24,38 +24,46 @@ var Table = table.Table{Component: "cni", Relays: []string{"", table.HostProgram
 // says is a text of a daemon, and what it means.
 type says struct {
 	text, plugin, what string
+	from               string // where the reason begins in the message; empty for behind the text
 }
 
 // saying are texts of which one stands in every such line, by daemon.
 var saying = []says{
-	{"Hit error connecting to datastore - retry", "calico", "api"},
-	{"Connection to the datastore is unauthorized", "calico", "api"},
-	{"Failed to initialize Calico datastore", "calico", "api"},
-	{"Unable to access datastore to query node configuration", "calico", "api"},
-	{"Failed to connect to Typha", "calico", "api"},
-	{"Reporter is not live", "calico", "health"},
-	{"Shutting down due to health timeout", "calico", "health"},
-	{"Calico node failed to start", "calico", "health"},
-	{"Unable to contact k8s api-server", "cilium", "api"},
-	{"Unable to initialize Kubernetes subsystem", "cilium", "api"},
-	{"failed to create cilium agent client", "cilium", "daemon"},
-	{"Cilium API client timeout exceeded", "cilium", "daemon"},
-	{"Unable to reach API Server", "aws-cni", "api"},
-	{"DataStore has no available IP", "aws-cni", "addresses"},
-	{"no available IP/Prefix addresses", "aws-cni", "addresses"},
-	{"assignPodIPv4AddressUnsafe: no available IP", "aws-cni", "addresses"},
-	{"AssignPodIPv4Address: no available IP", "aws-cni", "addresses"},
-	{"Error received from AddNetwork g", "aws-cni", "daemon"},
-	{"Error received from DelNetwork g", "aws-cni", "daemon"},
-	{"Retrying waiting for IPAM-D", "aws-cni", "daemon"},
-	{"Failed to create SubnetManager: ", "flannel", "api"},
-	{"failed to acquire lease: ", "flannel", "api"},
-	{"Couldn't fetch network config: ", "flannel", "api"},
-	{"[kube-peers] Could not get peers: ", "weave", "api"},
-	{"Failed to connect to OVSDB", "antrea", "daemon"},
-	{"daemon creation failed: ", "cilium", "start"},
-	{"Multus: error getting pod", "multus", "api"},
-	{"error waiting for pod: ", "multus", "api"},
+	{text: "Hit error connecting to datastore - retry", plugin: "calico", what: "api"},
+	{text: "Connection to the datastore is unauthorized", plugin: "calico", what: "api"},
+	{text: "Failed to initialize Calico datastore", plugin: "calico", what: "api"},
+	{text: "Unable to access datastore to query node configuration", plugin: "calico", what: "api"},
+	{text: "Failed to connect to Typha", plugin: "calico", what: "api"},
+	{text: "Reporter is not live", plugin: "calico", what: "health"},
+	{text: "Shutting down due to health timeout", plugin: "calico", what: "health"},
+	{text: "Calico node failed to start", plugin: "calico", what: "health"},
+	{text: "Unable to contact k8s api-server", plugin: "cilium", what: "api"},
+	{text: "Unable to initialize Kubernetes subsystem", plugin: "cilium", what: "api"},
+	{text: "failed to create cilium agent client", plugin: "cilium", what: "daemon"},
+	{text: "Cilium API client timeout exceeded", plugin: "cilium", what: "daemon"},
+	{text: "Unable to reach API Server", plugin: "aws-cni", what: "api"},
+	{text: "DataStore has no available IP", plugin: "aws-cni", what: "addresses"},
+	{text: "no available IP/Prefix addresses", plugin: "aws-cni", what: "addresses"},
+	{text: "assignPodIPv4AddressUnsafe: no available IP", plugin: "aws-cni", what: "addresses"},
+	{text: "AssignPodIPv4Address: no available IP", plugin: "aws-cni", what: "addresses"},
+	{text: "Error received from AddNetwork g", plugin: "aws-cni", what: "daemon"},
+	{text: "Error received from DelNetwork g", plugin: "aws-cni", what: "daemon"},
+	{text: "Retrying waiting for IPAM-D", plugin: "aws-cni", what: "daemon"},
+	{text: "Failed to create SubnetManager: ", plugin: "flannel", what: "api"},
+	{text: "failed to acquire lease: ", plugin: "flannel", what: "api"},
+	{text: "Couldn't fetch network config: ", plugin: "flannel", what: "api"},
+	{text: "[kube-peers] Could not get peers: ", plugin: "weave", what: "api"},
+	{text: "Failed to connect to OVSDB", plugin: "antrea", what: "daemon", from: "Failed to connect"},
+	{text: "daemon creation failed: ", plugin: "cilium", what: "start"},
+	{text: "did not synchronously regenerate after timeout", plugin: "cilium", what: "daemon", from: "endpoint "},
+	{text: "regeneration recovery failed", plugin: "cilium", what: "health"},
+	{text: "timed out waiting for OVS port binding", plugin: "ovn", what: "daemon", from: "timed out"},
+	{text: "error waiting for node readiness: ", plugin: "ovn", what: "start"},
+	{text: ": no response to inactivity probe after ", plugin: "ovs", what: "daemon", from: "no response"},
+	{text: ".mgmt: connection failed (", plugin: "ovs", what: "daemon", from: "connection failed"},
+	{text: "_h is not ready after ", plugin: "kube-ovn", what: "daemon", from: "ovs interface"},
+	{text: "Multus: error getting pod", plugin: "multus", what: "api"},
+	{text: "error waiting for pod: ", plugin: "multus", what: "api"},
 }
 
 func literalsOf(all []says) (texts []string) {
@@ -69,7 +77,7 @@ func literalsOf(all []says) (texts []string) {
 var means = map[string]string{
 	"api":       "cannot get what it needs from the API server",
 	"addresses": "has no address left for a pod",
-	"daemon":    "gets no answer from its own daemon on this node",
+	"daemon":    "gets no answer from a daemon that it needs",
 	"health":    "says that it is not healthy",
 	"start":     "does not get through its start",
 }
@@ -91,6 +99,9 @@ func trouble(r *event.Record) (event.Event, bool) {
 	if s.plugin == "flannel" && s.text[0] == 'f' && !strings.Contains(r.Raw, "egistering network") {
 		return event.Event{}, false // others acquire leases, too
 	}
+	if s.text[0] == '_' && !strings.Contains(r.Raw, "ovs interface ") {
+		return event.Event{}, false
+	}
 	if s.plugin == "multus" && !scan.ContainsAny(r.Raw, []string{"ultus", "network-status"}) {
 		return event.Event{}, false
 	}
@@ -102,6 +113,9 @@ func trouble(r *event.Record) (event.Event, bool) {
 		if name, ok := scan.Between(r.Raw, `name="`, `"`); ok {
 			reason = "its part " + name
 		}
+	}
+	if s.from != "" {
+		reason = s.from + scan.After(r.Message(), s.from)
 	}
 	if reason = table.Clip(reason); s.what == "start" {
 		reason = strings.TrimPrefix(reason, "failed to start: daemon creation failed: ")
