@@ -49,6 +49,8 @@ var nodeKinds = []KindInfo{
 	{Kind: KindFact, About: "something that holds for the whole bundle (facts.md)", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldName, "as containerd.version"),
 		text(FieldValue, "as written"),
+		count(FieldLimit, "of a number that somebody counted, where the same file shows it"),
+		truth(FieldFull, "whether that number has reached it; absent otherwise"),
 		oneOf(FieldBasis, "where it is only a setting or an installed package; what runs may differ", "configured", "installed"),
 	}},
 	{Kind: KindCount, About: "a reading of a number that may reach a limit, at a known time", IDs: ofLine, Fields: []FieldInfo{

@@ -49,6 +49,7 @@ type Section struct {
 	Timed   event.Quote   // of the line that says so
 	Number  int           // that the command counted, where it ends in wc -l or grep -c; else zero
 	Counted event.Quote   // of the line that says so
+	Limit   int           // of the kernel that the command printed, of those in LimitNames; else zero
 }
 
 // Sections takes a transcript apart as it is read. It is for one pass.
@@ -133,8 +134,16 @@ func (s *Sections) beginCommand(command, raw string) {
 // countsLines tells commands that print no more than a number of lines.
 var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|.* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)
 
-// noteCount notes the number that a command counted. wc names the file behind it.
+// LimitNames are the limits of the kernel that are compared with what somebody counted.
+var LimitNames = []string{"pid_max", "max_user_instances"}
+
+// noteCount notes the number that a command counted, or the limit that it printed. wc names the file
+// behind its number, and sysctl the limit before it.
 func (s *Sections) noteCount(line []byte, quote event.Quote) {
+	named := func(name string) bool { return strings.Contains(s.next.Command, name) }
+	if words := strings.Fields(string(line[:min(len(line), 80)])); s.next.Filled == 0 && len(words) > 0 && slices.ContainsFunc(LimitNames, named) {
+		s.next.Limit, _ = strconv.Atoi(words[len(words)-1])
+	}
 	word, _, _ := strings.Cut(strings.TrimSpace(string(line[:min(len(line), 80)])), " ")
 	if n, err := strconv.Atoi(word); err == nil && s.counts && s.next.Filled == 0 {
 		s.next.Number, s.next.Counted = n, quote

@@ -9,14 +9,14 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 )
 
-// counted is what a command counts whose output somebody gave to wc -l or grep -c: the first that
+// numbers are what a command counts whose output somebody gave to wc -l or grep -c: the first that
 // matches. Below least it is what any node shows, and no fact: a filter may have left out the rest.
-var counted = []struct {
+var numbers = []struct {
 	command *regexp.Regexp
 	fact    string
 	least   int
 }{
-	{regexp.MustCompile(`\binotify\b`), "counted.inotify", 4000},
+	{regexp.MustCompile(`\binotify\b`), "counted.inotify", 100},
 	{regexp.MustCompile(`\bps\b.*(defunct|\bZ\b|\^Z|[zZ]{2}|zombie)`), "counted.zombies", 200},
 	{regexp.MustCompile(`(\bps\b|\bpgrep\b).*containerd-shim`), "counted.shims", 300},
 	{regexp.MustCompile(`\bps\s+(-?[A-Za-z]*[LTHm][A-Za-z]*)\b`), "counted.threads", 30000},
@@ -34,10 +34,56 @@ var counted = []struct {
 // oneLetter is what keeps a grep from finding itself: [d]efunct.
 var oneLetter = regexp.MustCompile(`\[(\w)\]`)
 
-// Counted is a number that somebody counted at a prompt, where it is more than a node that works has.
-func Counted(command string, number int, quotes ...event.Quote) (e event.Event, ok bool) {
+// Counts gathers what somebody counted in one file, and the limits of the kernel beside it. Its zero
+// value holds nothing.
+type Counts struct {
+	events []event.Event
+	limits map[string]int // by the fact that they bound
+}
+
+// limitOf names the limit of a number, as commands call it.
+var limitOf = map[string]string{"counted.threads": "pid_max", "counted.inotify": "max_user_instances"}
+
+// Add takes a command, and the number that it counted or the limit that it printed.
+func (c *Counts) Add(command string, number, limit int, quotes ...event.Quote) {
+	for fact, name := range limitOf {
+		if limit > 0 && strings.Contains(command, name) {
+			if c.limits == nil {
+				c.limits = map[string]int{}
+			}
+			c.limits[fact] = limit
+		}
+	}
+	if e, ok := counted(command, number, quotes...); ok {
+		c.events = append(c.events, e)
+	}
+}
+
+// Events are facts about numbers that are higher than a node that works has, each with its limit where the
+// file shows it.
+func (c *Counts) Events() []event.Event {
+	var kept []event.Event
+	for _, e := range c.events {
+		limit := c.limits[e.FieldText(event.FieldName)]
+		number, _ := strconv.Atoi(e.FieldText(event.FieldValue))
+		if limit > 0 {
+			e.AddFields(event.FieldLimit.Int(limit))
+			if number*100 >= limit*nearLimit {
+				e.AddFields(event.FieldFull.Bool(true))
+			}
+		}
+		kept = append(kept, e)
+	}
+	return kept
+}
+
+// nearLimit is from how many per cent of a limit on a number has reached it: some have ended since.
+const nearLimit = 99
+
+// counted is a number that somebody counted at a prompt, where it is more than a node that works has.
+func counted(command string, number int, quotes ...event.Quote) (e event.Event, ok bool) {
 	command = oneLetter.ReplaceAllString(command, "$1")
-	for _, c := range counted {
+	for _, c := range numbers {
 		if !c.command.MatchString(command) {
 			continue
 		}

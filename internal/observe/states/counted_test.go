@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/observetest"
 	"github.com/plegdiag/plegdiag/internal/observe/states"
@@ -48,9 +50,29 @@ func TestCounted(t *testing.T) {
 	} {
 		fmt.Fprintf(&got, "%s: %d\n", c.command, c.number)
 		quote := event.Quote{Pos: event.Pos{File: "t.txt", Line: 2}, Text: fmt.Sprint(c.number)}
-		if e, ok := states.Counted(c.command, c.number, quote); ok {
+		var counts states.Counts
+		counts.Add(c.command, c.number, 0, quote)
+		for _, e := range counts.Events() {
 			fmt.Fprintf(&got, "  -> %s\n", observetest.Describe(t, &e))
 		}
 	}
 	observetest.Golden(t, "counted.golden", got.String())
+}
+
+// TestCountedLimit: a number is compared with the limit that the same file shows, wherever it stands.
+func TestCountedLimit(t *testing.T) {
+	read := func(limit int) event.Event {
+		var c states.Counts
+		c.Add("ps -eLf | wc -l", 32500, 0)
+		c.Add("cat /proc/sys/kernel/pid_max", 0, limit)
+		require.Len(t, c.Events(), 1)
+		return c.Events()[0]
+	}
+	e := read(32768)
+	require.Equal(t, "true", e.FieldText(event.FieldFull))
+	e = read(4194304)
+	require.Equal(t, "4194304", e.FieldText(event.FieldLimit))
+	require.Empty(t, e.FieldText(event.FieldFull))
+	e = read(0)
+	require.Empty(t, e.FieldText(event.FieldLimit))
 }
