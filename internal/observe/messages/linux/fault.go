@@ -28,12 +28,12 @@ var Faults = table.Table{Unnamed: "kernel", Rows: []table.Row{
 // Of PID 1 [repeated.ManagerCrash] tells.
 func programFault(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
-	program, fault, ok := strings.Cut(said, ": segfault at ")
+	program, _, ok := strings.Cut(said, ": segfault at ")
+	fault := "segmentation fault"
 	switch {
 	case ok:
-		fault = "segmentation fault"
 	case strings.HasPrefix(said, "segfault at "): // the name was read as a tag
-		program, fault = r.Unit+"["+strconv.Itoa(r.PID)+"]", "segmentation fault"
+		program = r.Unit + "[" + strconv.Itoa(r.PID) + "]"
 	default:
 		program, fault, ok = strings.Cut(strings.TrimPrefix(said, "traps: "), "] ")
 		program += "]"

@@ -33,6 +33,7 @@ var saying = []says{
 	{text: "Connection to the datastore is unauthorized", plugin: "calico", what: "api"},
 	{text: "Failed to initialize Calico datastore", plugin: "calico", what: "api"},
 	{text: "Unable to access datastore to query node configuration", plugin: "calico", what: "api"},
+	{text: "Unable to create token for CNI kubeconfig", plugin: "calico", what: "api"},
 	{text: "Failed to connect to Typha", plugin: "calico", what: "api"},
 	{text: "Reporter is not live", plugin: "calico", what: "health"},
 	{text: "Shutting down due to health timeout", plugin: "calico", what: "health"},
