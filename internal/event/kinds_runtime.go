@@ -12,7 +12,7 @@ const (
 	KindStateTimeout  Kind = "containerd.state-timeout"
 	KindStateUnasked  Kind = "containerd.client-gave-up"
 	KindUpdateRefused Kind = "containerd.update-refused"
-	KindAnswerLate    Kind = "shim.answer-late"
+	KindAnswerLate    Kind = "containerd.answer-late"
 	KindExitLost      Kind = "crio.exit-lost"
 	KindCreated       Kind = "containerd.created"
 	KindRemoved       Kind = "containerd.removed"
