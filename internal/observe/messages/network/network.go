@@ -49,7 +49,6 @@ var saying = []says{
 	{text: "AssignPodIPv4Address: no available IP", plugin: "aws-cni", what: "addresses"},
 	{text: "Error received from AddNetwork g", plugin: "aws-cni", what: "daemon"},
 	{text: "Error received from DelNetwork g", plugin: "aws-cni", what: "daemon"},
-	{text: "Retrying waiting for IPAM-D", plugin: "aws-cni", what: "daemon"},
 	{text: "Failed to create SubnetManager: ", plugin: "flannel", what: "api"},
 	{text: "failed to acquire lease: ", plugin: "flannel", what: "api"},
 	{text: "Couldn't fetch network config: ", plugin: "flannel", what: "api"},
