@@ -140,13 +140,14 @@ var layers = map[string]layer{
 	"internal/observe/messages/refused": {
 		append([]string{"internal/observe/storage"}, wordsMay...), wordsWhy,
 	},
-	"internal/observe/messages/tools": {wordsMay, wordsWhy},
-	"internal/observe/messages/talos": {wordsMay, wordsWhy},
+	"internal/observe/messages/tools":   {wordsMay, wordsWhy},
+	"internal/observe/messages/talos":   {wordsMay, wordsWhy},
+	"internal/observe/messages/network": {wordsMay, wordsWhy},
 	"internal/observe/messages": {
 		[]string{
 			"internal/observe/messages/table", "internal/observe/messages/kubelet", "internal/observe/messages/runtimes",
 			"internal/observe/messages/linux", "internal/observe/messages/systemd", "internal/observe/messages/refused",
-			"internal/observe/messages/tools", "internal/observe/messages/talos",
+			"internal/observe/messages/tools", "internal/observe/messages/talos", "internal/observe/messages/network",
 			"internal/observe/loss", "internal/observe/noise",
 			"internal/event", "internal/parse/lines",
 			"internal/observe/scan", "internal/observe/daemon",

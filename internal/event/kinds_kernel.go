@@ -25,6 +25,7 @@ const (
 	KindWorkqueueLockup Kind = "kernel.workqueue-lockup"
 	KindTableFull       Kind = "kernel.table-full"
 	KindHardwareError   Kind = "kernel.hardware-error"
+	KindKernelDoubt     Kind = "kernel.damaged"
 	KindLockHolder      Kind = "kernel.lock-holder"
 	KindShutdown        Kind = "node.shutdown"
 	KindBoot            Kind = "kernel.boot"
@@ -79,7 +80,7 @@ var kernelKinds = []KindInfo{
 	}},
 	{Kind: KindBlockError, About: "a disk, or the file system on it, reports an error", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as nvme3n1"),
-		oneOf(FieldWhat, "an I/O error, a request without an answer, a driver that aborts a request or resets the disk, a journal that was aborted, a file system that is damaged, a thin pool or file system without space, or what the disk says of itself", "error", "timeout", "reset", "journal", "file-system", "full", "health"),
+		oneOf(FieldWhat, "an I/O error, a request without an answer, a driver that aborts a request or resets the disk, a journal that was aborted, a file system that is damaged, a thin pool or file system without space, what the disk says of itself, or a disk that keeps what is written until it comes back: multipath without a path, or a pool of ZFS that is suspended", "error", "timeout", "reset", "journal", "file-system", "full", "health", "suspended"),
 		count(FieldCount, "the requests without an answer, where the driver counts them"),
 		measure(FieldSeconds, "seconds", "for which a request has been without an answer, where the line says it"),
 	}},
@@ -128,6 +129,10 @@ var kernelKinds = []KindInfo{
 	{Kind: KindHardwareError, About: "the machine reports a fault of its own hardware", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what has the fault, as far as the line says it", "memory", "cpu", "gpu", "machine"),
 		truth(FieldCorrected, "whether it was corrected"),
+	}},
+	{Kind: KindKernelDoubt, About: "the kernel finds its own state wrong, and goes on", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldWhat, "its memory, a task that slept where none may, or a file system, of which a thread stops for ever", "memory", "context", "file-system"),
+		text(FieldComm, "name of the process that ran, where the line says it"),
 	}},
 	{Kind: KindLockHolder, About: "the kernel says who most likely holds the lock that a hung task waits for", IDs: ofLine, Fields: []FieldInfo{
 		comm,

@@ -11,6 +11,8 @@ const (
 	KindFileSystem    Kind = "filesystem"
 	KindMountDead     Kind = "mount.dead"
 	KindVolumePending Kind = "volume.call-pending"
+	KindProbeFailed   Kind = "csi.probe-failed"
+	KindNetworkDaemon Kind = "cni.trouble"
 
 	KindContainerState Kind = "container.state"
 	KindDeviceLoad     Kind = "device.load"
@@ -33,9 +35,22 @@ const (
 )
 
 var nodeKinds = []KindInfo{
+	{Kind: KindProbeFailed, About: "a CSI driver did not answer the probe of its health, or said that it cannot work", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldName, "of the driver, where the line names it"),
+		text(FieldError, "as written"),
+		truth(FieldDeadline, "whether it ran into its time limit"),
+	}},
+	{Kind: KindNetworkDaemon, About: "the daemon of a network plugin says what keeps it from its work", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldPlugin, "as calico"),
+		oneOf(FieldWhat, "the API server, or what it gives; addresses for pods; its own daemon, which the plugin asks; its health; its start, which fails; CPU time or the kernel, which held it up", "api", "addresses", "daemon", "health", "start", "late"),
+		text(FieldError, "as written"),
+		measure(FieldSeconds, "seconds", "for which it was held up"),
+	}},
 	{Kind: KindFact, About: "something that holds for the whole bundle (facts.md)", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldName, "as containerd.version"),
 		text(FieldValue, "as written"),
+		count(FieldLimit, "of a number that somebody counted, where the same file shows it"),
+		truth(FieldFull, "whether that number has reached it; absent otherwise"),
 		oneOf(FieldBasis, "where it is only a setting or an installed package; what runs may differ", "configured", "installed"),
 	}},
 	{Kind: KindCount, About: "a reading of a number that may reach a limit, at a known time", IDs: ofLine, Fields: []FieldInfo{

@@ -12,6 +12,8 @@ const (
 	KindStateTimeout  Kind = "containerd.state-timeout"
 	KindStateUnasked  Kind = "containerd.client-gave-up"
 	KindUpdateRefused Kind = "containerd.update-refused"
+	KindAnswerLate    Kind = "containerd.answer-late"
+	KindExitLost      Kind = "crio.exit-lost"
 	KindCreated       Kind = "containerd.created"
 	KindRemoved       Kind = "containerd.removed"
 	KindCleanedUp     Kind = "containerd.cleaned-up"
@@ -84,6 +86,10 @@ var runtimeKinds = []KindInfo{
 	}},
 	{Kind: KindStateTimeout, About: "the shim did not answer State within 2 s", IDs: ofContainer},
 	{Kind: KindStateUnasked, About: "a client of containerd waited no longer for a task, whose shim had not answered State yet", IDs: ofContainer},
+	{Kind: KindAnswerLate, About: "an answer between containerd and a shim came after its caller had stopped waiting for it", IDs: ofLine},
+	{Kind: KindExitLost, About: "CRI-O finds no exit code of a container that has ended: its conmon has written none", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+	}},
 	{Kind: KindUpdateRefused, About: "containerd refused to update a container that is being stopped or removed", IDs: ofContainer, Fields: []FieldInfo{
 		truth(FieldPatched, "whether the private Stopping patch refused it"),
 	}},

@@ -166,8 +166,9 @@ var systemdKinds = []KindInfo{
 		oneOf(FieldHow, "how the old process ended; asked means that systemd was told to stop it", "asked", "killed", "out-of-memory", "ended", "unknown"),
 		text(FieldBy, "the user who asked, where sudo shows it"),
 	}},
-	{Kind: KindCrash, About: "the Go runtime of a daemon gave up", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindCrash, About: "the Go runtime of a daemon gave up, or the kernel ended a program for a fault of its own", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldReason, "as written"),
+		text(FieldComm, "name of the process that the kernel ended; absent otherwise"),
 	}},
 	{Kind: KindForkFailed, About: "a program could not start a process or a thread", IDs: ofLine, Fields: []FieldInfo{
 		comm,

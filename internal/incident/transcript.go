@@ -15,6 +15,7 @@ import (
 // readTranscript reads a file section by section, each as what it is.
 func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
 	name := slot.account.Format
+	var counts states.Counts
 	all := parse.NewSections(lines.Input{Path: slot.account.Path, R: in.R})
 	for s := all.Next(); s != nil && ctx.Err() == nil; s = all.Next() {
 		if s.Quote.Pos.Line > 0 {
@@ -28,6 +29,11 @@ func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Ope
 			slot.addEvents([]event.Event{e})
 			slot.sourceNamed(e.Source)
 		}
+		counts.Add(parse.WithoutWrapper(s.Command), s.Number, s.Limit, s.Quote, s.Counted)
+	}
+	for _, e := range counts.Events() {
+		slot.addEvents([]event.Event{e})
+		slot.sourceNamed(e.Source)
 	}
 	slot.account.Format = name
 	slot.account.Component = slot.mainComponent()

@@ -7,6 +7,7 @@ import (
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,10 +43,13 @@ type Section struct {
 	// R gives the lines of the section, and is valid until the next one.
 	R io.Reader
 	// What is known when R has been read.
-	Filled int           // lines that are not blank and neither of the following
-	Broken event.Quote   // where somebody gave up waiting: ^C, "(hangs)"; zero where nobody did
-	Took   time.Duration // how long the command ran, where it was run by time; else zero
-	Timed  event.Quote   // of the line that says so
+	Filled  int           // lines that are not blank and neither of the following
+	Broken  event.Quote   // where somebody gave up waiting: ^C, "(hangs)"; zero where nobody did
+	Took    time.Duration // how long the command ran, where it was run by time; else zero
+	Timed   event.Quote   // of the line that says so
+	Number  int           // that the command counted, where it ends in wc -l or grep -c; else zero
+	Counted event.Quote   // of the line that says so
+	Limit   int           // of the kernel that the command printed, of those in LimitNames; else zero
 }
 
 // Sections takes a transcript apart as it is read. It is for one pass.
@@ -59,6 +63,7 @@ type Sections struct {
 	where    directory
 	printed  []string // files whose values follow, one in each line
 	line     int      // lines that were read
+	counts   bool     // the command of the section counts lines
 	start    bool     // at the start of a line
 	ended    bool     // the section has ended
 	finished bool
@@ -90,6 +95,7 @@ func (s *Sections) Next() *Section {
 		head = s.peekLine()
 	}
 	command, raw, ok := beginsSection(head)
+	s.counts = false
 	if !ok && len(s.printed) > 0 {
 		s.next.As, s.printed = s.printed[0], s.printed[1:]
 		return &s.next
@@ -108,6 +114,9 @@ func (s *Sections) Next() *Section {
 // each, every line is one.
 func (s *Sections) beginCommand(command, raw string) {
 	s.next.Command = command
+	if s.counts = countsLines.MatchString(command); s.counts {
+		return
+	}
 	files := printedFiles(s.where.follow(raw, command))
 	if len(files) > 1 && slices.ContainsFunc(files, func(file string) bool { return !snapshots.HoldsOneValue(file) }) {
 		return
@@ -119,6 +128,25 @@ func (s *Sections) beginCommand(command, raw string) {
 	}
 	if len(files) > 1 {
 		s.printed = files[1:]
+	}
+}
+
+// countsLines tells commands that print no more than a number of lines.
+var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|.* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)
+
+// LimitNames are the limits of the kernel that are compared with what somebody counted.
+var LimitNames = []string{"pid_max", "max_user_instances"}
+
+// noteCount notes the number that a command counted, or the limit that it printed. wc names the file
+// behind its number, and sysctl the limit before it.
+func (s *Sections) noteCount(line []byte, quote event.Quote) {
+	named := func(name string) bool { return strings.Contains(s.next.Command, name) }
+	if words := strings.Fields(string(line[:min(len(line), 80)])); s.next.Filled == 0 && len(words) > 0 && slices.ContainsFunc(LimitNames, named) {
+		s.next.Limit, _ = strconv.Atoi(words[len(words)-1])
+	}
+	word, _, _ := strings.Cut(strings.TrimSpace(string(line[:min(len(line), 80)])), " ")
+	if n, err := strconv.Atoi(word); err == nil && s.counts && s.next.Filled == 0 {
+		s.next.Number, s.next.Counted = n, quote
 	}
 }
 
@@ -221,6 +249,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 		}
 		return false
 	}
+	s.noteCount(line, quote)
 	s.next.Filled++
 	return false
 }
@@ -409,13 +438,13 @@ var shellCommands = []string{
 	"systemd-analyze", "systemd-run", "dbus-send", "free", "vmstat", "iostat", "mpstat", "sar", "pidstat", "iotop", "uname", "uptime",
 	"date", "timedatectl", "chronyc", "nvme", "smartctl", "sysctl", "ulimit", "grep", "zgrep", "egrep", "kill", "pgrep", "nsenter", "ip",
 	"curl", "virsh", "crash", "bpftrace", "perf", "lsblk", "dmsetup", "time", "timeout", "talosctl", "hostnamectl", "gdb", "dlv", "nfsstat",
-	"stat", "sudo", "watch", "hostname", "containerd", "kubelet", "dockerd", "crio", "pidof", "rpm", "dpkg",
+	"stat", "sudo", "watch", "hostname", "find", "wc", "multipath", "containerd", "kubelet", "dockerd", "crio", "pidof", "rpm", "dpkg",
 }
 
 // plainWords are commands that are words of any text, too.
 var plainWords = []string{
 	"top", "cat", "cd", "head", "tail", "mount", "free", "date", "kill", "time", "timeout", "perf", "crash", "stat", "watch", "ip", "docker",
-	"containerd", "kubelet", "dockerd", "crio", "runc", "podman", "grep", "hostname", "oc",
+	"containerd", "kubelet", "dockerd", "crio", "runc", "podman", "grep", "hostname", "oc", "find", "multipath",
 }
 
 // isKnownCommand says that a text is a command of shellCommands.

@@ -54,6 +54,13 @@ func describeSections(t testing.TB, data []byte) string {
 			name = f.Name
 		}
 		fmt.Fprintf(&out, "%q as=%q behind %d: %d lines filled, %s", s.Command, s.As, s.Before, s.Filled, name)
+		if s.Number > 0 {
+			require.Contains(t, string(written[s.Counted.Pos.Line-1]), s.Counted.Text)
+			fmt.Fprintf(&out, ", counted %d", s.Number)
+		}
+		if s.Limit > 0 {
+			fmt.Fprintf(&out, ", limit %d", s.Limit)
+		}
 		if n := s.Broken.Pos.Line; n > 0 {
 			require.Contains(t, string(written[n-1]), s.Broken.Text)
 			fmt.Fprintf(&out, ", given up at %d", n)

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -30,12 +31,14 @@ func TestKubeletUnit(t *testing.T) {
 		"an agent of k3s":       {[]event.Event{signed(k3s), ended("k3s-agent.service")}, "k3s-agent"},
 		"k3s, server or agent":  {[]event.Event{signed(k3s)}, "'k3s*'"},
 		"a kubelet of its own":  {[]event.Event{signed("Mar 02 10:00:01 n kubelet[812]: E0302 …")}, ""},
+		"K3s, by its socket":    {[]event.Event{signed(`E0302 … dial unix /run/k3s/containerd/containerd.sock: connect: connection refused`)}, "'k3s*' -u 'rke2-*'"},
+		"k0s and its child":     {[]event.Event{signed(`k0s[811]: time="…" level=info msg="E0708 …" component=kubelet stream=stderr`)}, "'k0s*'"},
 		"MicroK8s, all in one":  {[]event.Event{signed("Mar 02 10:00:01 n microk8s.daemon-kubelite[812]: E0302 …")}, "snap.microk8s.daemon-kubelite"},
 		"its name in a message": {[]event.Event{signed("Mar 02 10:00:01 n kubelet[812]: image rancher/k3s")}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &story{timeline: &timeline.Timeline{Events: pointersTo(c.events...)}}
-			require.Equal(t, c.want, s.findKubeletUnit())
+			require.Equal(t, c.want, s.findUnits().kubelet)
 		})
 	}
 }
@@ -51,7 +54,7 @@ func TestNameUnit(t *testing.T) {
 		NotEvaluable: []rules.Unanswered{{Missing: wish}}, Hypotheses: []rules.Hypothesis{{Undecided: wish}},
 		Next: []NextStep{{Missing: wish[0]}}, Opening: Opening{Command: readKubeletLog, Commands: look.Commands},
 	}
-	r.nameUnit("k3s")
+	r.nameUnits(unitsOf("k3s"))
 	const want = "timeout 60 journalctl -u k3s -o export --since '1 hour ago' > kubelet.export"
 	require.Equal(t, []string{"timeout 10 systemctl status k3s --no-pager", "ps -C kubelet"}, r.Findings[0].Remediation.Now[0].Commands)
 	require.Equal(t, r.Findings[0].Remediation.Now[0].Commands, r.Opening.Commands)
@@ -62,6 +65,74 @@ func TestNameUnit(t *testing.T) {
 	}
 	require.Equal(t, readKubeletLog, wish[0].Command)
 	require.Equal(t, "timeout 10 systemctl status kubelet --no-pager", shared[0].Commands[0])
+}
+
+// TestRuntimeUnit: where containerd is part of another program, commands name that one's unit, or the file
+// of its log.
+func TestRuntimeUnit(t *testing.T) {
+	for _, c := range []struct{ kubelet, command, want string }{
+		{"k3s-agent", readRuntimeLogOf("containerd"), "timeout 60 tail -n 20000 /var/lib/rancher/k3s/agent/containerd/containerd.log > containerd.log"},
+		{"rke2-agent", "timeout 30 journalctl -u containerd -n 60 --no-pager", "timeout 30 journalctl -u rke2-agent -n 60 --no-pager"},
+		{"rke2-server", "journalctl -u kubelet -u containerd -o export", "journalctl -u rke2-server -o export"},
+		{"snap.microk8s.daemon-kubelite", "timeout 60 systemctl restart containerd", "timeout 60 systemctl restart snap.microk8s.daemon-containerd"},
+		{"k0sworker", "timeout 10 systemctl status containerd", "timeout 10 systemctl status k0sworker"},
+		{"kubelet-custom", "timeout 10 systemctl status containerd", "timeout 10 systemctl status containerd"},
+	} {
+		require.Equal(t, c.want, unitsOf(c.kubelet).rename(c.command))
+	}
+	both := embedders[len(embedders)-1]
+	u := units{both.kubelet, both.runtime, both.log}
+	require.Equal(t, "systemctl status 'k3s*' 'rke2-*' -l", u.rename("systemctl status containerd -l"))
+	s := &story{timeline: &timeline.Timeline{Events: pointersTo(event.Event{
+		Kind: event.KindAPIFailed, Component: "kubelet", Evidence: []event.Quote{{Text: "Mar 02 10:00:01 n k3s[812]: E0302 …"}},
+	})}}
+	require.Equal(t, []string{"containerd"}, s.findRuntimes(), "k3s holds it")
+}
+
+// readRuntimeLogOf is the command for the log of one runtime.
+func readRuntimeLogOf(program string) string { return commandFor(readRuntimeLog, []string{program}) }
+
+// TestEndedRuntime: a runtime that has ended is not asked for its goroutines, but whether it runs again.
+func TestEndedRuntime(t *testing.T) {
+	killed := ev("kernel.oom-kill", when(10), field("runtime", "containerd"), field("comm", "containerd"))
+	killed.Text = "the kernel kills containerd for memory"
+	exited := ev("systemd.unit-exit", when(10), field("runtime", "dockerd"), field("unit", "docker.service"))
+	gone := ev("kubelet.cri-error", when(20), field("gone", "containerd"), field("method", "Status"))
+	late := ev("kubelet.cri-error", when(30), field("deadline", "true"), field("method", "Status"))
+	start := ev("systemd.unit-start", when(40), field("daemon", "containerd"), field("runtime", "containerd"))
+	writes := ev("cri.call", when(50), field("method", "ContainerStatus"))
+	writes.Component = "containerd"
+	version := event.New(event.KindFact, "containerd.version = 1.7.2", event.FieldName.Text("containerd.version"))
+	version.Component = "containerd"
+	for name, c := range map[string]struct {
+		events []event.Event
+		want   string // the command; empty where nobody has ended
+	}{
+		"its version":      {[]event.Event{killed, version}, fmt.Sprintf(lookAfterEnd, "containerd", "containerd")},
+		"killed":           {[]event.Event{killed}, fmt.Sprintf(lookAfterEnd, "containerd", "containerd")},
+		"exited":           {[]event.Event{exited}, fmt.Sprintf(lookAfterEnd, "docker", "docker")},
+		"nobody listens":   {[]event.Event{gone}, fmt.Sprintf(lookAfterEnd, "containerd", "containerd")},
+		"listens again":    {[]event.Event{gone, late}, ""},
+		"started again":    {[]event.Event{killed, start}, ""},
+		"writes again":     {[]event.Event{killed, writes}, ""},
+		"never had ended":  {[]event.Event{late}, ""},
+		"ended once again": {[]event.Event{killed, start, killed}, fmt.Sprintf(lookAfterEnd, "containerd", "containerd")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &story{timeline: &timeline.Timeline{Events: pointersTo(c.events...)}}
+			end := s.findEnded()
+			require.Equal(t, c.want != "", end != nil)
+			if end == nil {
+				return
+			}
+			require.True(t, s.isRuntimeDead(&rules.Result{}))
+			n := &nextChooser{story: s, answers: &rules.Result{}, known: map[string]bool{}, dead: true}
+			n.addEnded(end)
+			n.addMissing([]rules.Missing{{Source: "goroutines.containerd", Command: dumpContainerd}})
+			require.Len(t, n.steps, 1)
+			require.Equal(t, c.want, n.steps[0].Command)
+		})
+	}
 }
 
 // TestWindows: a node with Windows is known by its name, its kernel or the pipes of its runtimes, and gets

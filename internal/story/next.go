@@ -1,6 +1,8 @@
 package story
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -33,6 +35,9 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addPlugins()
 		n.addDriver()
 	}
+	if state == Signs {
+		n.addForCounts()
+	}
 	switch {
 	case state == Confirmed:
 		n.addRivals(about)
@@ -42,6 +47,9 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addRivals(about)
 	}
 	stalled := s.isStalled()
+	if ended := s.findEnded(); about == nil && ended != nil {
+		n.addEnded(ended)
+	}
 	if (stalled || state == Signs && (n.hasOpenStop() || n.hasMuteClient())) && state <= Possible {
 		n.addQuestions(stalled)
 	}
@@ -153,11 +161,85 @@ func sharesSource(a, b string) bool {
 // isRuntimeDead says whether a rule that names a dead or stopped runtime is likely at least, or a
 // line says that the runtime is not there or sits in the kernel.
 func (s *story) isRuntimeDead(answers *rules.Result) bool {
-	return slices.ContainsFunc(answers.Hypotheses, func(h rules.Hypothesis) bool {
+	return s.findEnded() != nil || slices.ContainsFunc(answers.Hypotheses, func(h rules.Hypothesis) bool {
 		return h.Verdict >= rules.Likely && slices.Contains(deadRuntime, h.Rule)
 	}) || slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
 		return isInKernel(e) || slices.ContainsFunc(deadRuntimeSigns, func(sign eventSort) bool { return sign.fits(e) })
 	})
+}
+
+// findEnded is the end of a runtime, or the first call that met nobody at its socket, after which
+// nothing shows it again: neither a start nor a line of its own, nor a call that it took. Nil where
+// there is none.
+func (s *story) findEnded() *event.Event {
+	ends := map[string]*event.Event{}
+	for _, e := range s.timeline.Events {
+		name := endedRuntime(e)
+		switch {
+		case name != "" && ends[name] == nil:
+			ends[name] = e
+		case name != "" || e.Kind == event.KindFact: // which version it has does not show that it runs
+		case e.Kind == event.KindCRIError && e.FieldText(event.FieldDeadline) == "true":
+			clear(ends) // somebody took the call
+		case slices.Contains(beginnings, e.Kind):
+			delete(ends, e.FieldText(event.FieldDaemon))
+		default:
+			delete(ends, e.Component) // who writes runs
+		}
+	}
+	for _, r := range runtimeNames {
+		if e := ends[r.program]; e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// endedRuntime is the runtime whose process an event says has ended, or of which it shows that nobody
+// listens at its socket; empty for every other event.
+func endedRuntime(e *event.Event) string {
+	switch e.Kind {
+	case event.KindUnitExit, event.KindOOMKill:
+		return e.FieldText(event.FieldRuntime)
+	case event.KindCRIError, event.KindRelistFailed:
+		if gone := e.FieldText(event.FieldGone); isRuntime(gone) {
+			return gone
+		}
+	case event.KindCrash:
+		if isRuntime(e.Component) {
+			return e.Component
+		}
+	}
+	return ""
+}
+
+// addEnded asks for what a runtime said last that has ended, and whether it runs again: nobody is there
+// who could be asked for goroutines.
+func (n *nextChooser) addEnded(end *event.Event) {
+	name := endedRuntime(end)
+	unit := cmp.Or(map[string]string{"dockerd": "docker"}[name], name)
+	n.addMissing([]rules.Missing{{
+		Source: name + ".log", Command: fmt.Sprintf(lookAfterEnd, unit, unit), Note: fmt.Sprintf(wantAfterEnd, sayEnd(end, name)),
+	}})
+}
+
+// sayEnd says what shows that a runtime has ended.
+func sayEnd(end *event.Event, runtime string) string {
+	if end.FieldText(event.FieldGone) != "" {
+		return "nobody listened at the socket of " + runtime
+	}
+	return event.OneLine(end.Text)
+}
+
+// lookAfterEnd shows whether a unit runs, and its last lines.
+const lookAfterEnd = "timeout 10 systemctl status %s --no-pager -l | head -40; timeout 30 journalctl -u %s -n 60 --no-pager"
+
+// wantAfterEnd is what to know before it is run.
+const wantAfterEnd = "%s, and no line shows that it runs again"
+
+// beginnings are the kinds of events that show a daemon after its end.
+var beginnings = []event.Kind{
+	event.KindUnitStart, event.KindUnitStarting, event.KindUnitRestart, event.KindDaemonStart, event.KindDaemonBoot, event.KindDaemonRestart,
 }
 
 // holdsThread says whether a thread of a daemon does not leave the kernel, or has a tracer already.

@@ -48,7 +48,7 @@ func (s *story) findRuntimes() []string {
 		return []string{"crio"}
 	case seen["dockerd"] && !seen["crio"]:
 		return []string{"containerd", "dockerd"}
-	case seen["containerd"] && !seen["crio"]:
+	case (seen["containerd"] || s.findUnits().isEmbedded()) && !seen["crio"]:
 		return []string{"containerd"}
 	}
 	return nil

@@ -21,6 +21,18 @@ var shortages = []struct {
 	{"memory.available-percent", 0, 2, "hardly any memory is available ({value} %)"},
 	{"node.uninterruptible", 20, 0, "{value} tasks sleep in the kernel in a way that nothing interrupts"},
 	{"cpu.iowait-percent", 60, 0, "the CPUs wait for the disk {value} % of the time"},
+	{"counted.inotify", 4000, 0, "{value} instances of inotify exist, of a limit that root's processes share (fs.inotify.max_user_instances)"},
+	{"counted.zombies", 200, 0, "{value} processes have ended and nobody collects them (zombies)"},
+	{"counted.shims", 300, 0, "{value} shims run, one for each pod, of which a node has some hundred at most"},
+	{"counted.threads", 30000, 0, "{value} threads exist, each with a process id of which there are kernel.pid_max (32768 by its old default)"},
+	{"counted.processes", 20000, 0, "{value} processes exist"},
+	{"counted.process-threads", 2000, 0, "one process has {value} threads: each waits in the kernel; Go itself ends at 10000"},
+	{"counted.open-files", 20000, 0, "one process has {value} files open"},
+	{"counted.mounts", 5000, 0, "{value} file systems are mounted; systemd, the kubelet and runc read the whole list again and again"},
+	{"counted.interfaces", 2000, 0, "{value} network interfaces exist, of which each pod has one; the kernel walks them under one lock"},
+	{"counted.cgroups", 10000, 0, "{value} cgroups exist"},
+	{"counted.containers", 1000, 0, "{value} containers or pods are listed, also such as have ended; relist reads all of them"},
+	{"systemd.units", 10000, 0, "systemd holds {value} units, and walks them all for each change"},
 	{"node.load", 200, 0, "the load average is {value}: so many tasks run, or wait in the kernel"},
 }
 

@@ -195,7 +195,7 @@ func describeSign(e *event.Event) string {
 	switch {
 	case e.Component == "":
 	case e.Kind == event.KindGoroutine:
-		text = e.Component + ": " + text
+		text = e.Component + ": " + text + alike(e)
 	case e.Kind == event.KindLockHeld || e.Kind == event.KindLockWait:
 		text = "a goroutine of " + e.Component + " " + text
 	}
@@ -214,6 +214,15 @@ func describeSign(e *event.Event) string {
 		return text + ", for at least " + event.DurationText(d)
 	}
 	return text + ", for " + event.DurationText(d)
+}
+
+// alike says how many goroutines have the stack of an event, where a profile counts them.
+func alike(e *event.Event) string {
+	v, ok := e.Get(event.FieldCount)
+	if n, number := v.Number(); ok && number && n > 1 && !strings.HasPrefix(e.Text, e.FieldText(event.FieldCount)+" ") {
+		return " (" + e.FieldText(event.FieldCount) + " goroutines)"
+	}
+	return ""
 }
 
 // hasFailed says that a call which makes or stops a pod or a container has failed. Other calls about

@@ -19,6 +19,7 @@ type afterSign struct {
 const (
 	readKubeletLog = "timeout 60 journalctl -u kubelet -o export --since '1 hour ago' > kubelet.export"
 	readRuntimeLog = "timeout 60 journalctl -u containerd -u docker -u crio -o export --since '1 hour ago' > runtime.export"
+	readDaemonLogs = "timeout 60 journalctl -u kubelet -u containerd -u docker -u crio -o export --since '1 hour ago' > daemons.export"
 	readTalosLogs  = "timeout 60 talosctl -n NODE logs kubelet > kubelet.log; timeout 60 talosctl -n NODE logs cri > cri.log"
 	readAllLogs    = "timeout 60 journalctl -o export --since '1 hour ago' > all.export"
 )
@@ -28,9 +29,9 @@ const (
 var afterSigns = []afterSign{
 	{[]string{"kernel.", "thread.", "process", "device.", string(event.KindSyscall), string(event.KindShutdown)}, "kernel.log", readKernelLog},
 	{[]string{"kernel.", "thread.", "process", string(event.KindSyscall)}, "processes", listThreads},
-	{[]string{"kubelet.", "kubernetes.", string(event.KindNodeCondition), "goroutine.", "lock."}, "kubelet.log", readKubeletLog},
-	{[]string{"cri.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log or dockerd.log or crio.log", readRuntimeLog},
-	{[]string{string(event.KindHealthFailed)}, "kubelet.log or containerd.log", readTalosLogs},
+	{[]string{"kubelet.", "kubernetes.", string(event.KindNodeCondition), "goroutine.", "lock.", "csi.", "cni."}, "kubelet.log", readKubeletLog},
+	{[]string{"cri.", "crio.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log or dockerd.log or crio.log", readRuntimeLog},
+	{[]string{string(event.KindHealthFailed)}, "kubelet.log or containerd.log", readDaemonLogs},
 	{[]string{""}, "systemd.log", readAllLogs},
 }
 
@@ -44,8 +45,8 @@ func (n *nextChooser) addForSigns() {
 		known := slices.ContainsFunc(a.kinds, func(start string) bool { return strings.HasPrefix(string(signs[0].kind), start) })
 		if known && len(n.steps) < maxForSigns && !n.hasWhole(a.source) {
 			m := rules.Missing{Source: a.source, Command: a.command}
-			if a.command == readTalosLogs {
-				m.Note = wantNode
+			if a.command == readDaemonLogs && n.talos {
+				m.Command, m.Note = readTalosLogs, wantNode
 			}
 			n.addMissing([]rules.Missing{m})
 		}
@@ -60,7 +61,8 @@ const maxForSigns = 2
 func (n *nextChooser) addPlugins() {
 	failed := eventSort{kind: event.KindCRIError, fields: map[event.Key]string{event.FieldNetwork: "true"}}
 	for _, e := range n.timeline.Events {
-		if plugin := e.FieldText(event.FieldPlugin); plugin != "" && (e.Kind == event.KindCRIError || e.Kind == event.KindCRICall) {
+		says := e.Kind == event.KindCRIError || e.Kind == event.KindCRICall || e.Kind == event.KindNetworkDaemon && e.FieldText(event.FieldWhat) == "daemon"
+		if plugin := e.FieldText(event.FieldPlugin); plugin != "" && says {
 			n.addMissing([]rules.Missing{{Source: "cni.log", Command: fmt.Sprintf(readPluginLog, daemonOf(plugin)), Note: wantPluginLog}})
 			return
 		}
@@ -68,6 +70,35 @@ func (n *nextChooser) addPlugins() {
 	has := slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return failed.fits(e) })
 	if has && !n.listSources()["processes"] {
 		n.addMissing([]rules.Missing{{Source: "processes", Command: listPlugins, Note: wantPlugins}})
+	}
+}
+
+// afterCounts are what shows more of a number that somebody counted: of what the many are.
+var afterCounts = []struct{ fact, source, command, note string }{
+	{
+		"counted.zombies", "processes", "timeout 10 ps -eo stat,ppid,comm | awk '$1 ~ /^Z/ {print $2, $3}' | sort | uniq -c | sort -n | tail",
+		"the second column is the parent, which does not collect them: a shim, a pod's first process or PID 1",
+	},
+	{"counted.threads", "processes", "timeout 10 ps -eo nlwp,pid,comm --sort=nlwp | tail; sysctl kernel.pid_max kernel.threads-max", "the first column is how many threads a process has"},
+	{"counted.processes", "processes", "timeout 10 ps -eo ppid,comm | sort | uniq -c | sort -n | tail; sysctl kernel.pid_max", "the second column is the parent of so many"},
+	{
+		"counted.inotify", "node", "timeout 30 find /proc/[0-9]*/fd -lname 'anon_inode:inotify' 2>/dev/null | cut -d/ -f3 | sort | uniq -c | sort -n | tail; sysctl fs.inotify.max_user_instances fs.inotify.max_user_watches",
+		"the second column is the process that has so many",
+	},
+	{"counted.mounts", "mounts", "cut -d' ' -f5 /proc/1/mountinfo | cut -d/ -f1-6 | sed 's/[0-9a-f-]\\{12,\\}/x/g' | sort | uniq -c | sort -n | tail", "it shows below which directory they are"},
+	{"counted.interfaces", "node", "ls /sys/class/net | sed 's/[0-9a-f]\\{6,\\}.*//; s/[0-9]\\+$//' | sort | uniq -c | sort -n | tail; timeout 20 crictl pods -q | wc -l", "there is one for each pod, and a few more"},
+	{"counted.shims", "processes", "timeout 20 crictl pods -q | wc -l; timeout 10 pgrep -c containerd-shim", "there is one shim for each pod, of docker one for each container: what is above is left over"},
+}
+
+// addForCounts asks what the many are that somebody counted.
+func (n *nextChooser) addForCounts() {
+	for _, e := range n.timeline.Events {
+		for _, a := range afterCounts {
+			if e.Kind == event.KindFact && e.FieldText(event.FieldName) == a.fact && shortage(e) != "" {
+				n.addMissing([]rules.Missing{{Source: a.source, Command: a.command, Note: a.note}})
+				return
+			}
+		}
 	}
 }
 

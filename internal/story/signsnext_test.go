@@ -10,6 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // TestSignsSayWhatIsNext holds that whoever sees nothing but signs is told what to look at.
@@ -235,4 +237,25 @@ func TestCureForTalos(t *testing.T) {
 		"timeout 10 systemctl status kubelet --no-pager -l", "timeout 30 journalctl -u kubelet -n 100 --no-pager",
 		"timeout 30 journalctl -u containerd -n 60 --no-pager", "cat /proc/pressure/io", kubectl, client,
 	}))
+}
+
+// TestAfterCounts: a number that somebody counted asks of what the many are, once; one that is no sign asks
+// for nothing.
+func TestAfterCounts(t *testing.T) {
+	counted := func(name, value string) event.Event {
+		return event.New(event.KindFact, name+" = "+value, event.FieldName.Text(name), event.FieldValue.Text(value))
+	}
+	ask := func(events ...event.Event) []NextStep {
+		s := &story{timeline: &timeline.Timeline{Events: pointersTo(events...)}}
+		n := &nextChooser{story: s, answers: &rules.Result{}, known: map[string]bool{}}
+		n.addForCounts()
+		return n.steps
+	}
+	require.Empty(t, ask(counted("counted.zombies", "12"), counted("kernel.version", "6.1")))
+	steps := ask(counted("counted.zombies", "5120"), counted("counted.threads", "40000"))
+	require.Len(t, steps, 1)
+	require.Contains(t, steps[0].Command, "$1 ~ /^Z/")
+	for _, a := range afterCounts {
+		require.Len(t, ask(counted(a.fact, "100000")), 1, a.fact)
+	}
 }

@@ -92,8 +92,8 @@ func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) R
 	}
 	if s.onWindows() {
 		result.leaveLinux()
-	} else if unit := s.findKubeletUnit(); unit != "" {
-		result.nameUnit(unit)
+	} else if u := s.findUnits(); u.kubelet != "" {
+		result.nameUnits(u)
 	}
 	return result
 }

@@ -124,6 +124,43 @@ var NetworkPlugins = []string{
 	"terway", "calico", "cilium", "flannel", "aws-cni", "aws-k8s-agent", "multus", "azure-vnet", "kube-ovn", "antrea", "weave",
 }
 
+// processes are how the names of processes begin, and whose they are. Empty is nobody's.
+var processes = []struct{ name, component string }{
+	{"containerd-shim", "shim"},
+	{"containerd", "containerd"},
+	{"dockerd", "dockerd"},
+	{"docker-containe", "containerd"}, // of docker up to 18.06, or its shim
+	{"docker-runc", "runc"},
+	{"docker-proxy", ""},
+	{"docker", "dockerd"}, // up to 1.11
+	{"conmon", "shim"},
+	{"crio", "crio"},
+	{"kubelet", "kubelet"},
+	{"hyperkube", "kubelet"},
+	{"kubelite", "kubelet"},
+	{"k3s", "kubelet"},
+	{"rke2", "kubelet"},
+	{"runc", "runc"},
+	{"crun", "runc"},
+	{"systemd", "systemd"},
+	{"dbus-daemon", "dbus"},
+	{"dbus-broker", "dbus"},
+}
+
+// OfProcess is the component of a process by its name, which the kernel cuts at 15 bytes; empty for one
+// that is not known.
+func OfProcess(comm string) string {
+	for _, p := range processes {
+		if strings.HasPrefix(comm, p.name) {
+			return p.component
+		}
+	}
+	if slices.ContainsFunc(NetworkPlugins, func(name string) bool { return strings.HasPrefix(comm, name) }) {
+		return "cni"
+	}
+	return ""
+}
+
 // Kubelet is the kubelet as systemd names it, with the units of programs that hold one.
 var Kubelet = runtime{
 	"kubelet",

@@ -542,39 +542,11 @@ func writerOf(s *samples.Sample) string {
 	if s.Comm == "exe" { // runc, or a runtime, that started itself again as /proc/self/exe
 		return "runc"
 	}
-	for _, c := range [...]struct{ comm, component string }{
-		{"containerd-shim", "shim"},
-		{"containerd", "containerd"},
-		{"dockerd", "dockerd"},
-		{"docker-containe", "containerd"}, // of docker up to 18.06, or its shim
-		{"docker-runc", "runc"},
-		{"docker-proxy", "process"},
-		{"docker", "dockerd"}, // up to 1.11
-		{"conmon", "shim"},
-		{"crio", "crio"},
-		{"kubelet", "kubelet"},
-		{"hyperkube", "kubelet"},
-		{"kubelite", "kubelet"},
-		{"k3s", "kubelet"},
-		{"rke2", "kubelet"},
-		{"runc", "runc"},
-		{"crun", "runc"},
-		{"systemd", "systemd"},
-		{"dbus-daemon", "dbus"},
-		{"dbus-broker", "dbus"},
-	} {
-		if !strings.HasPrefix(s.Comm, c.comm) {
-			continue
-		}
-		if strings.Contains(s.Cgroup, "kubepods") && (c.component == "dockerd" || c.component == "containerd") {
-			return "process" // a docker inside a pod
-		}
-		return c.component
+	component := daemon.OfProcess(s.Comm)
+	if component == "" || strings.Contains(s.Cgroup, "kubepods") && (component == "dockerd" || component == "containerd") {
+		return "process" // also a docker inside a pod
 	}
-	if slices.ContainsFunc(daemon.NetworkPlugins, func(name string) bool { return strings.HasPrefix(s.Comm, name) }) {
-		return "cni"
-	}
-	return "process"
+	return component
 }
 
 // Finish appends the intervals that reach to the end.

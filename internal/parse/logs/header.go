@@ -40,6 +40,7 @@ type header struct {
 	// carried says that a journal or syslog header was found, so that the writer is known.
 	carried bool
 	dmesg   bool // a line of the kernel's ring buffer
+	child   bool // the message of logrus is a line that a child printed, of which unit is the name
 	// container says that the line is one of a container's log file, CRI or docker's
 	// json-file: of one writer, whose long lines are cut every 16 KiB.
 	container    bool
@@ -136,6 +137,8 @@ func (h *header) scanDigits(b []byte) (n int) {
 		}
 	} else if len(b) > n && n > 19 && b[19] == ',' && h.isKernelISO(b, n) {
 		return n + 1
+	} else if n < len(b) && b[n] == '|' {
+		return h.scanSwitch(b, n+1)
 	} else if n > 0 && n < len(b) && b[n] == ' ' {
 		end := h.scanWriter(b, n)
 		if !h.carried && !h.container {
@@ -144,6 +147,24 @@ func (h *header) scanDigits(b []byte) (n int) {
 		return end
 	}
 	return h.scanWriter(b, n)
+}
+
+// scanSwitch reads the rest of a stamp of Open vSwitch (lib/vlog.c), which counts its messages and names
+// the module and the level:
+//
+//	2023-12-13T03:08:45.046Z|18853|ovs_rcu(urcu8)|WARN|blocked 16000 ms waiting for main to quiesce
+func (h *header) scanSwitch(b []byte, n int) int {
+	_, d := lines.Digits(b[n:])
+	if n += d; d == 0 || n >= len(b) || b[n] != '|' {
+		return 0
+	}
+	n++
+	_, rest, ok := bytes.Cut(b[n:min(len(b), n+64)], []byte{'|'})
+	if h.level = readLevel(rest); !ok || h.level == event.NoLevel || bytes.IndexByte(rest, '|') < 0 {
+		h.level = event.NoLevel
+		return 0
+	}
+	return n
 }
 
 // scanForeign reads what few lines start with: "nov. 08 09:30:11 node-1 …" of a
@@ -484,7 +505,39 @@ func (h *header) scanLogrus(b []byte) bool {
 	}
 	h.inner, h.body, h.msg = t, logrus, i
 	h.scanLevel(b[i:])
+	h.scanChild(b[i:])
 	return true
+}
+
+// scanChild reads whose words a line of k0s (1.21 and later) repeats, which runs the kubelet and containerd
+// as its children, and the header that these gave them:
+//
+//	k0s[811]: time="2024-07-08 08:46:26" level=info msg="E0708 08:46:26.112550    1814 kubelet.go:2347] \"Skipping…\" err=…" component=kubelet stream=stderr
+//	k0s[811]: time="2024-07-08 08:46:28" level=info msg="time=\"2024-07-08T08:46:28.031245678Z\" level=warning msg=…" component=containerd stream=stderr
+func (h *header) scanChild(b []byte) {
+	if !bytes.HasSuffix(b, []byte(" stream=stderr")) && !bytes.HasSuffix(b, []byte(" stream=stdout")) {
+		return
+	}
+	rest := b[:len(b)-len(" stream=stderr")]
+	const key = " component="
+	at, said := bytes.LastIndex(rest, []byte(key)), bytes.Index(b[:min(len(b), 32)], []byte(` msg="`))
+	if at < 0 || said < 0 || bytes.ContainsAny(rest[at+len(key):], ` "`) {
+		return
+	}
+	h.unit, h.child = rest[at+len(key):], true
+	inner := header{}
+	text := rest[said+len(` msg="`) : max(at, said+len(` msg="`))]
+	if len(text) >= 6 && inner.scanInner(text) && inner.body == klog {
+		h.inner, h.level, h.pid, h.caller = inner.inner, inner.level, inner.pid, inner.caller
+		return
+	}
+	text, ok := bytes.CutPrefix(text, []byte(`time=\"`))
+	if t, n := stamp.ISO(text); ok && n > 0 {
+		h.inner = t
+		if level, found := bytes.CutPrefix(text[n:], []byte(`\" level=`)); found {
+			h.level = readLevel(level)
+		}
+	}
 }
 
 func (h *header) scanLevel(b []byte) {

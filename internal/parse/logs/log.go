@@ -365,6 +365,9 @@ func (l *logReader) readContinuation(n int, raw, b []byte, s *scannedLine) bool 
 		rec.Raw = lines.Clip(raw)
 	}
 	rec.Text = undoEscapes(rec.Text)
+	if text, fields := parseKlog(rec.Text); len(fields) > 0 && rec.Unit == "" {
+		rec.Text, rec.Fields = text, fields // a message of klog without its header, as pages of logs show it
+	}
 	if l.status != "" {
 		rec.Fields = []event.Pair{{Key: "unit", Value: l.status}}
 	}
@@ -409,12 +412,29 @@ type held struct {
 func (l *logReader) readLogrus(rec event.Record, h *header, pairs string) bool {
 	text, fields, _, open := parseLogrus(pairs, nil)
 	if !open && !(strings.HasSuffix(pairs, ` \`) && !h.carried) {
-		rec.Text, rec.Fields = text, fields
+		if rec.Text, rec.Fields = text, fields; h.child {
+			unpackChild(&rec)
+		}
 		return l.yieldRecord(rec)
 	}
 	return l.holdMessage(&held{
 		rec: rec, body: logrus, bare: !h.carried, raw: []byte(pairs), quoted: open, bounds: []int{0}, pieces: []event.Pos{rec.Pos},
 	})
+}
+
+// unpackChild takes the line of a child out of the message of its supervisor; see [header.scanChild].
+func unpackChild(rec *event.Record) {
+	h := header{carried: true}
+	rec.Fields = nil // the supervisor's
+	if !h.scanInner([]byte(rec.Text)) {
+		return
+	}
+	switch said := rec.Text[h.msg:]; h.body {
+	case klog:
+		rec.Text, rec.Fields = parseKlog(said)
+	case logrus:
+		rec.Text, rec.Fields, _, _ = parseLogrus(said, nil)
+	}
 }
 
 // holdMessage keeps a message until it is whole, and yields the oldest when there are too many.

@@ -68,6 +68,7 @@ var Table = table.Table{
 		{[]string{"Observed a panic"}, observedPanic},
 		{[]string{"syncloop failed", "Housekeeping took longer than"}, syncLoopLate},
 		{[]string{"failed on the status hook for pod"}, statusHookFailed},
+		{[]string{"Error adding ", "Error deleting "}, pluginFailed},
 		{[]string{"ContainerDied"}, containerDied},
 		{[]string{"Killing unwanted container"}, killUnwanted},
 		{[]string{"will be restarted"}, restartWanted},
@@ -666,6 +667,37 @@ func statusHookFailed(r *event.Record) (event.Event, bool) {
 		Kind: event.KindStatusHookFailed, IDs: event.IDs{Pod: podNamed(pod)},
 		Text: "dockershim could not ask for the address of a pod",
 	}, true
+}
+
+// pluginFailed is a network plugin that dockershim ran in vain, to set up the network of a sandbox or to
+// take it down (pkg/kubelet/dockershim/network/cni, up to 1.23):
+//
+//	Error adding shop_web-1/<id> to network calico/k8s-pod-network: error getting ClusterInformation: connection is unauthorized: Unauthorized
+//	Error deleting shop_web-1/<id> from network multus/multus-cni-network: netplugin failed with no error message: signal: killed
+//	Error adding network: failed to allocate for range 0: no IP addresses available in range set: 10.244.3.1-10.244.3.254      (up to 1.14)
+func pluginFailed(r *event.Record) (event.Event, bool) {
+	said := r.Message()
+	method, rest := "RunPodSandbox", strings.TrimPrefix(said, "Error adding ")
+	if after, ok := strings.CutPrefix(said, "Error deleting "); ok {
+		method, rest = "StopPodSandbox", after
+	}
+	of, reason, ok := strings.Cut(rest, ": ")
+	target, network, named := strings.Cut(of, " network ")
+	if rest == said || !ok || !named && of != "network" {
+		return event.Event{}, false
+	}
+	e := event.New(
+		event.KindCRIError, method+" failed", event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(false),
+		event.FieldNetwork.Bool(true),
+	)
+	plugin, _, _ := strings.Cut(network, "/")
+	e.AddText(event.FieldPlugin, plugin)
+	pod, id, _ := strings.Cut(scan.FirstWord(target), "/")
+	e.IDs.Sandbox = scan.ContainerID(id)
+	if namespace, name, ok := strings.Cut(pod, "_"); ok {
+		e.IDs.Pod = namespace + "/" + name
+	}
+	return e, true
 }
 
 // podNamed turns "name_namespace", as dockershim and the kubelet up to 1.20 write it, into

@@ -210,7 +210,7 @@ func eviction(r *event.Record) (event.Event, bool) {
 			e.IDs.Pod = podNamed(pod)
 		}
 		if strings.HasSuffix(v.says, " ") {
-			resource := cmp.Or(r.Value("resourceName"), strings.TrimSpace(strings.Trim(behind, `"`)))
+			resource := cmp.Or(r.Value("resourceName"), strings.Trim(strings.TrimPrefix(strings.TrimSpace(strings.Trim(behind, `"`)), "resourceName="), `"`))
 			e.AddText(event.FieldOf, resource)
 			e.Text += resource
 			if resource == "pids" && v.what == "reclaim" {

@@ -57,6 +57,11 @@ var Containerd = table.Table{
 		},
 		{[]string{"get state for ", "failed to get task for container ", "converting task to protobuf"}, stateTimeout},
 		{[]string{"because a prior stop with timeout"}, stopAgain},
+		// error ttrpc: received message on inactive stream      stream=1139 (ttrpc >= 1.2, of containerd and of its shims)
+		{
+			[]string{"received message on inactive stream"},
+			table.Says(event.KindAnswerLate, "answers between containerd and a shim come after their callers have stopped waiting", "ttrpc: received message"),
+		},
 		{[]string{"Shim ttrpc connection closed when stopping "}, shimClosed},
 		{[]string{"if oom event occurred"}, oomUnknown},
 		{[]string{"failed to deactivate mounts"}, mountsLeft},

@@ -1,0 +1,157 @@
+// Package network knows what the daemons of network plugins say of themselves, and of what they
+// depend on. What a runtime says of a call that failed in a plugin stands with the runtime's words.
+package network
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Table is what they say: Calico 3.0 to 3.30, Cilium 1.6 to 1.18, the VPC CNI of AWS 1.5 to 1.20,
+// flannel 0.5 to 0.27, Multus 3 and 4, Open vSwitch 2.5 to 3.5. They run in containers, so that most
+// lines name no writer.
+var Table = table.Table{Component: "cni", Relays: []string{"", table.HostProgram}, Unnamed: "cni", Rows: []table.Row{
+	{literalsOf(saying), trouble},
+	{[]string{" poll interval (", " to quiesce"}, switchLate},
+}}
+
+// says is a text of a daemon, and what it means.
+type says struct {
+	text, plugin, what string
+	from               string // where the reason begins in the message; empty for behind the text
+}
+
+// saying are texts of which one stands in every such line, by daemon.
+var saying = []says{
+	{text: "Hit error connecting to datastore - retry", plugin: "calico", what: "api"},
+	{text: "Connection to the datastore is unauthorized", plugin: "calico", what: "api"},
+	{text: "Failed to initialize Calico datastore", plugin: "calico", what: "api"},
+	{text: "Unable to access datastore to query node configuration", plugin: "calico", what: "api"},
+	{text: "Unable to create token for CNI kubeconfig", plugin: "calico", what: "api"},
+	{text: "Failed to connect to Typha", plugin: "calico", what: "api"},
+	{text: "Reporter is not live", plugin: "calico", what: "health"},
+	{text: "Shutting down due to health timeout", plugin: "calico", what: "health"},
+	{text: "Calico node failed to start", plugin: "calico", what: "health"},
+	{text: "Unable to contact k8s api-server", plugin: "cilium", what: "api"},
+	{text: "Unable to initialize Kubernetes subsystem", plugin: "cilium", what: "api"},
+	{text: "failed to create cilium agent client", plugin: "cilium", what: "daemon"},
+	{text: "Cilium API client timeout exceeded", plugin: "cilium", what: "daemon"},
+	{text: "Unable to reach API Server", plugin: "aws-cni", what: "api"},
+	{text: "DataStore has no available IP", plugin: "aws-cni", what: "addresses"},
+	{text: "no available IP/Prefix addresses", plugin: "aws-cni", what: "addresses"},
+	{text: "assignPodIPv4AddressUnsafe: no available IP", plugin: "aws-cni", what: "addresses"},
+	{text: "AssignPodIPv4Address: no available IP", plugin: "aws-cni", what: "addresses"},
+	{text: "Error received from AddNetwork g", plugin: "aws-cni", what: "daemon"},
+	{text: "Error received from DelNetwork g", plugin: "aws-cni", what: "daemon"},
+	{text: "Failed to create SubnetManager: ", plugin: "flannel", what: "api"},
+	{text: "failed to acquire lease: ", plugin: "flannel", what: "api"},
+	{text: "Couldn't fetch network config: ", plugin: "flannel", what: "api"},
+	{text: "[kube-peers] Could not get peers: ", plugin: "weave", what: "api"},
+	{text: "Failed to connect to OVSDB", plugin: "antrea", what: "daemon", from: "Failed to connect"},
+	{text: "daemon creation failed: ", plugin: "cilium", what: "start"},
+	{text: "did not synchronously regenerate after timeout", plugin: "cilium", what: "daemon", from: "endpoint "},
+	{text: "regeneration recovery failed", plugin: "cilium", what: "health"},
+	{text: "timed out waiting for OVS port binding", plugin: "ovn", what: "daemon", from: "timed out"},
+	{text: "error waiting for node readiness: ", plugin: "ovn", what: "start"},
+	{text: ": no response to inactivity probe after ", plugin: "ovs", what: "daemon", from: "no response"},
+	{text: ".mgmt: connection failed (", plugin: "ovs", what: "daemon", from: "connection failed"},
+	{text: "_h is not ready after ", plugin: "kube-ovn", what: "daemon", from: "ovs interface"},
+	{text: "Multus: error getting pod", plugin: "multus", what: "api"},
+	{text: "error waiting for pod: ", plugin: "multus", what: "api"},
+}
+
+func literalsOf(all []says) (texts []string) {
+	for _, s := range all {
+		texts = append(texts, s.text)
+	}
+	return texts
+}
+
+// means are what a daemon lacks, in words.
+var means = map[string]string{
+	"api":       "cannot get what it needs from the API server",
+	"addresses": "has no address left for a pod",
+	"daemon":    "gets no answer from a daemon that it needs",
+	"health":    "says that it is not healthy",
+	"start":     "does not get through its start",
+}
+
+// trouble is a daemon that does not get on. A runtime's own line that repeats it names the plugin and its
+// call, and is read as such:
+//
+//	2022-05-17 10:00:24.694 [INFO][10] startup/startup.go 374: Hit error connecting to datastore - retry error=Get https://10.43.0.1:443/api/v1/nodes/foo: dial tcp 10.43.0.1:443: i/o timeout
+//	2023-08-11 06:02:12.318 [WARNING][61] felix/health.go 211: Reporter is not live. name="int_dataplane"
+//	{"level":"error","ts":"2023-11-16T10:05:03.920Z","caller":"datastore/data_store.go:682","msg":"DataStore has no available IP/Prefix addresses"}
+//	level=error msg="Unable to contact k8s api-server" error="Get \"https://10.96.0.1:443/…\": dial tcp 10.96.0.1:443: i/o timeout" ipAddr="https://10.96.0.1:443" subsys=k8s
+//	E1018 08:54:51.468436       1 main.go:243] Failed to create SubnetManager: error retrieving pod spec for 'kube-system/kube-flannel-ds-kw2bh': Get "https://10.0.0.1:443/…": dial tcp 10.0.0.1:443: i/o timeout
+func trouble(r *event.Record) (event.Event, bool) {
+	i := slices.IndexFunc(saying, func(s says) bool { return strings.Contains(r.Raw, s.text) })
+	if i < 0 || scan.ContainsAny(r.Raw, []string{"plugin type=", "etwork for sandbox", "network sandbox", "CNI network"}) {
+		return event.Event{}, false
+	}
+	s := saying[i]
+	if s.plugin == "flannel" && s.text[0] == 'f' && !strings.Contains(r.Raw, "egistering network") {
+		return event.Event{}, false // others acquire leases, too
+	}
+	if s.text[0] == '_' && !strings.Contains(r.Raw, "ovs interface ") {
+		return event.Event{}, false
+	}
+	if s.plugin == "multus" && !scan.ContainsAny(r.Raw, []string{"ultus", "network-status"}) {
+		return event.Event{}, false
+	}
+	reason := ""
+	switch s.what {
+	case "api", "daemon", "start":
+		reason = strings.TrimLeft(cmp.Or(table.ErrorOf(r), scan.After(r.Message(), " error=", "RPC call: ", s.text)), ": ,.")
+	case "health":
+		if name, ok := scan.Between(r.Raw, `name="`, `"`); ok {
+			reason = "its part " + name
+		}
+	}
+	if s.from != "" {
+		reason = s.from + scan.After(r.Message(), s.from)
+	}
+	if reason = table.Clip(reason); s.what == "start" {
+		reason = strings.TrimPrefix(reason, "failed to start: daemon creation failed: ")
+	}
+	e := event.New(
+		event.KindNetworkDaemon, s.plugin+" "+means[s.what], event.FieldPlugin.Text(s.plugin), event.FieldWhat.Text(s.what),
+	)
+	if reason != "" {
+		e.Text += ": " + event.OneLine(reason)
+		e.AddText(event.FieldError, reason)
+	}
+	return e, true
+}
+
+// lateSwitch is how long Open vSwitch must have been held up for that to be a sign: a second is what a
+// busy node shows, too.
+const lateSwitch = 4
+
+// switchLate is Open vSwitch's word on a thread of its own that did not come round: the machine had no CPU
+// for it, or the kernel held it.
+//
+//	2023-12-13T03:08:45.046Z|18853|ovs_rcu(urcu8)|WARN|blocked 16000 ms waiting for main to quiesce
+//	2023-12-13T03:08:45.124Z|115041|timeval|WARN|Unreasonably long 16306ms poll interval (6568ms user, 258ms system)
+func switchLate(r *event.Record) (event.Event, bool) {
+	said := scan.After(r.Raw, "|WARN|blocked ", "|WARN|Unreasonably long ")
+	ms, err := strconv.Atoi(scan.Digits(said))
+	if err != nil || ms < lateSwitch*1000 {
+		return event.Event{}, false
+	}
+	e := event.New(
+		event.KindNetworkDaemon, "Open vSwitch was held up for "+strconv.Itoa(ms/1000)+" s", event.FieldPlugin.Text("ovs"),
+		event.FieldWhat.Text("late"),
+	)
+	e.AddNumber(event.FieldSeconds, strconv.Itoa(ms/1000))
+	if user, rest, ok := strings.Cut(scan.After(said, " poll interval ("), "ms user, "); ok {
+		e.Text += ", " + user + " ms of it in its own code and " + scan.Digits(rest) + " ms in the kernel"
+	}
+	return e, true
+}

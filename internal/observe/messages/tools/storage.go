@@ -1,0 +1,136 @@
+package tools
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Storage is what those say who look after the node's volumes: multipathd (0.4.9 to 0.11), dmeventd of
+// LVM 2, iscsid, ZFS' zed and zpool (0.8 to 2.3), and the liveness probe of CSI drivers (1.0 to 2.16),
+// which runs beside each of them.
+var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: []table.Row{
+	{[]string{": remaining active paths: "}, activePaths},
+	{[]string{": Disable queueing", " failed faulty "}, failedPath},
+	{[]string{"WARNING: Thin pool "}, thinPoolFull},
+	{[]string{"Kernel reported iSCSI connection "}, iscsiLost},
+	{[]string{"class=io_failure", " state: SUSPENDED"}, poolFailed},
+	{[]string{"ealth check failed", "Failed to probe CSI driver"}, probeFailed},
+}}
+
+// activePaths is how many ways are left to a disk of multipath. Without one device-mapper keeps what is
+// written until one comes back, mostly for ever (queue_if_no_path), and whoever writes waits:
+//
+//	multipathd[1123]: mpatha: remaining active paths: 0
+//	multipathd[1123]: mpatha: remaining active paths: 1
+func activePaths(r *event.Record) (event.Event, bool) {
+	device, paths, ok := strings.Cut(strings.TrimSpace(r.Message()), ": remaining active paths: ")
+	left, err := strconv.Atoi(paths)
+	if i := strings.LastIndexByte(device, ' '); i >= 0 {
+		device = device[i+1:]
+	}
+	e := event.New(
+		event.KindBlockError, "no path is left to the disk "+device+" of multipath", event.FieldDevice.Text(device),
+		event.FieldWhat.Text("suspended"),
+	)
+	e.Span = event.Span{Key: "multipath/" + device, State: true, Edge: event.Begin}
+	if left > 0 {
+		e.Span.Edge, e.Text = event.End, "a path to the disk "+device+" of multipath is back"
+	}
+	return e, ok && err == nil && device != ""
+}
+
+// failedPath is a disk of which multipathd has given up, so that writes fail, or one path of a listing:
+//
+//	multipathd: mpathb: Disable queueing
+//	| |- 3:0:0:1 sdc 8:32 failed faulty running      (multipath -ll)
+func failedPath(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Message())
+	device, given := strings.CutSuffix(said, ": Disable queueing")
+	e := event.New(event.KindBlockError, "multipathd lets writes to "+device+" fail, as no path came back", event.FieldWhat.Text("error"))
+	if !given {
+		words := strings.Fields(strings.TrimLeft(said, "|`- "))
+		if len(words) < 6 || words[3] != "failed" || words[4] != "faulty" || strings.Count(words[0], ":") != 3 {
+			return event.Event{}, false
+		}
+		device = words[1]
+		e.Text = "multipath says that the path " + device + " has failed"
+	}
+	device = device[strings.LastIndexByte(device, ' ')+1:]
+	e.AddFields(event.FieldDevice.Text(device))
+	return e, device != ""
+}
+
+// fullPool is how full a thin pool is in per cent at which writers are about to wait.
+const fullPool = 98
+
+// thinPoolFull is dmeventd's word on a pool of LVM; it begins at 80 %:
+//
+//	dmeventd[523]: WARNING: Thin pool docker-thinpool-tpool data is now 100.00% full.      (lvm[523] before 2.02.133)
+func thinPoolFull(r *event.Record) (event.Event, bool) {
+	pool, rest, ok := strings.Cut(scan.After(r.Message(), "WARNING: Thin pool "), " data is now ")
+	percent, err := strconv.ParseFloat(strings.TrimSuffix(strings.TrimSpace(rest), "% full."), 64)
+	return event.New(
+		event.KindBlockError, "the thin pool "+pool+" is full to "+scan.FirstWord(rest)+": what writes to its disks waits for space",
+		event.FieldDevice.Text("dm-thin "+pool), event.FieldWhat.Text("full"),
+	), ok && err == nil && percent >= fullPool && !strings.Contains(pool, " ")
+}
+
+// iscsiLost is iscsid's word on what the kernel told it, whose own lines may be cut off:
+//
+//	Kernel reported iSCSI connection 1:0 error (1022 - ISCSI_ERR_NOP_TIMEDOUT: A NOP has timed out) state (3)
+func iscsiLost(r *event.Record) (event.Event, bool) {
+	connection, rest, ok := strings.Cut(scan.After(r.Message(), "Kernel reported iSCSI connection "), " error (")
+	return event.New(
+		event.KindBlockError, "the iSCSI connection "+connection+" is lost", event.FieldDevice.Text("connection"+connection),
+		event.FieldWhat.Text("timeout"),
+	), ok && scan.Digits(rest) != ""
+}
+
+// poolFailed is a pool of ZFS whose disks fail, by zed or zpool status:
+//
+//	zed[2211]: eid=52 class=io_failure pool='tank'
+//	 state: SUSPENDED
+func poolFailed(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Message())
+	pool, _ := scan.Between(said, "pool='", "'")
+	e := event.New(
+		event.KindBlockError, "the ZFS pool "+pool+" has I/O errors", event.FieldDevice.Text("pool "+pool), event.FieldWhat.Text("error"),
+	)
+	if said == "state: SUSPENDED" {
+		e = event.New(
+			event.KindBlockError, "a ZFS pool is suspended: whatever reads or writes there waits", event.FieldDevice.Text("pool of ZFS"),
+			event.FieldWhat.Text("suspended"),
+		)
+		return e, true
+	}
+	return e, pool != ""
+}
+
+// probeFailed is a CSI driver that did not answer, or said that it cannot work. Its pod is restarted after
+// a few of these:
+//
+//	E0907 11:34:01.681407       1 main.go:66] health check failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded
+//	E0312 07:11:02.120413       1 main.go:67] "Health check failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded"      (2.10 and later)
+func probeFailed(r *event.Record) (event.Event, bool) {
+	said := r.Message()
+	reason := cmp.Or(table.ErrorOf(r), scan.After(said, "ealth check failed: "))
+	known := strings.HasPrefix(said, "Failed to probe CSI driver") || strings.HasPrefix(strings.ToLower(said), "health check failed")
+	if !known || !strings.Contains(reason, "rpc error: ") {
+		return event.Event{}, false // others have health checks, too
+	}
+	late := table.IsDeadline(reason)
+	e := event.New(
+		event.KindProbeFailed, "the CSI driver "+map[bool]string{true: "does not answer the probe of its health", false: "fails the probe of its health: " + table.Clip(reason)}[late],
+		event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(late),
+	)
+	if name := r.Value("driver", "driverName"); name != "" {
+		e.Text = strings.Replace(e.Text, "the CSI driver", "the CSI driver "+name, 1)
+		e.AddFields(event.FieldName.Text(name))
+	}
+	return e, true
+}

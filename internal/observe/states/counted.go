@@ -1,0 +1,99 @@
+package states
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+)
+
+// numbers are what a command counts whose output somebody gave to wc -l or grep -c: the first that
+// matches. Below least it is what any node shows, and no fact: a filter may have left out the rest.
+var numbers = []struct {
+	command *regexp.Regexp
+	fact    string
+	least   int
+}{
+	{regexp.MustCompile(`\binotify\b`), "counted.inotify", 100},
+	{regexp.MustCompile(`\bps\b.*(defunct|\bZ\b|\^Z|[zZ]{2}|zombie)`), "counted.zombies", 200},
+	{regexp.MustCompile(`(\bps\b|\bpgrep\b).*containerd-shim`), "counted.shims", 300},
+	{regexp.MustCompile(`\bps\s+(-?[A-Za-z]*[LTHm][A-Za-z]*)\b`), "counted.threads", 30000},
+	{regexp.MustCompile(`/proc/(\[0-9\]\*|\*)/task`), "counted.threads", 30000},
+	{regexp.MustCompile(`\bps\s+-?[a-z]*(e|ax)[a-z]*\b`), "counted.processes", 20000},
+	{regexp.MustCompile(`/proc/\S*/task\b|/proc/\$\(.*\)/task\b`), "counted.process-threads", 2000},
+	{regexp.MustCompile(`/proc/\S*/fd\b|/proc/\$\(.*\)/fd\b|\blsof\b.* -p\b`), "counted.open-files", 20000},
+	{regexp.MustCompile(`\bsystemctl\b.*\blist-units\b|\bsystemctl\s*\|`), "systemd.units", 10000},
+	{regexp.MustCompile(`\bmount\b|/proc/\w+/mount(s|info)|/proc/mounts|\bfindmnt\b|/etc/mtab`), "counted.mounts", 5000},
+	{regexp.MustCompile(`\bip\s+(-\w+\s+)*(l|link|a|addr|address)\b|/sys/class/net\b|\bifconfig\b.*-a`), "counted.interfaces", 2000},
+	{regexp.MustCompile(`/sys/fs/cgroup\b`), "counted.cgroups", 10000},
+	{regexp.MustCompile(`\b(docker|crictl|nerdctl)\b.*\b(ps|pods)\b|\bctr\b.*\b(c|containers|t|task|tasks)\b`), "counted.containers", 1000},
+}
+
+// oneLetter is what keeps a grep from finding itself: [d]efunct.
+var oneLetter = regexp.MustCompile(`\[(\w)\]`)
+
+// Counts gathers what somebody counted in one file, and the limits of the kernel beside it. Its zero
+// value holds nothing.
+type Counts struct {
+	events []event.Event
+	limits map[string]int // by the fact that they bound
+}
+
+// limitOf names the limit of a number, as commands call it.
+var limitOf = map[string]string{"counted.threads": "pid_max", "counted.inotify": "max_user_instances"}
+
+// Add takes a command, and the number that it counted or the limit that it printed.
+func (c *Counts) Add(command string, number, limit int, quotes ...event.Quote) {
+	for fact, name := range limitOf {
+		if limit > 0 && strings.Contains(command, name) {
+			if c.limits == nil {
+				c.limits = map[string]int{}
+			}
+			c.limits[fact] = limit
+		}
+	}
+	if e, ok := counted(command, number, quotes...); ok {
+		c.events = append(c.events, e)
+	}
+}
+
+// Events are facts about numbers that are higher than a node that works has, each with its limit where the
+// file shows it.
+func (c *Counts) Events() []event.Event {
+	var kept []event.Event
+	for _, e := range c.events {
+		limit := c.limits[e.FieldText(event.FieldName)]
+		number, _ := strconv.Atoi(e.FieldText(event.FieldValue))
+		if limit > 0 {
+			e.AddFields(event.FieldLimit.Int(limit))
+			if number*100 >= limit*nearLimit {
+				e.AddFields(event.FieldFull.Bool(true))
+			}
+		}
+		kept = append(kept, e)
+	}
+	return kept
+}
+
+// nearLimit is from how many per cent of a limit on a number has reached it: some have ended since.
+const nearLimit = 99
+
+// counted is a number that somebody counted at a prompt, where it is more than a node that works has.
+func counted(command string, number int, quotes ...event.Quote) (e event.Event, ok bool) {
+	command = oneLetter.ReplaceAllString(command, "$1")
+	for _, c := range numbers {
+		if !c.command.MatchString(command) {
+			continue
+		}
+		if number < c.least {
+			return event.Event{}, false
+		}
+		e, ok = facts.New(c.fact, strconv.Itoa(number))
+		e.Component, _, _ = strings.Cut(c.fact, ".")
+		e.Source, e.Evidence = facts.Commands, quotes
+		return e, ok
+	}
+	return event.Event{}, false
+}

@@ -1,0 +1,50 @@
+package storage
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Lost is a disk that is gone for the kernel, or a pool or a replica that waits until its disks, or the
+// nodes with the other replicas, come back:
+//
+//	WARNING: Pool 'rpool' has encountered an uncorrectable I/O failure and has been suspended.      (ZFS)
+//	drbd pvc-1d2e/0 drbd1000: quorum( yes -> no )                                                   (DRBD 9; they wait, or fail, as on-no-quorum says)
+//	drbd pvc-1d2e node2: PingAck did not arrive in time.
+//	md/raid1:md0: Disk failure on sda1, disabling device.
+//	rport-3:0-1: blocked FC remote port time out: removing target and saving binding
+//	hv_storvsc f8b3781a-…: tag#212 cmd 0x2a status: scsi 0x0 srb 0x4 hv 0xc0000001                  (Azure, Hyper-V)
+func Lost(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Message())
+	lost := func(what, device, text string) (event.Event, bool) {
+		return event.New(event.KindBlockError, text, event.FieldDevice.Text(device), event.FieldWhat.Text(what)), device != ""
+	}
+	if pool, ok := scan.Between(said, "WARNING: Pool '", "' has encountered an uncorrectable I/O failure"); ok {
+		return lost("suspended", "pool "+pool, "the ZFS pool "+pool+" is suspended after I/O errors: whatever reads or writes there waits")
+	}
+	if before, change, ok := strings.Cut(said, ": quorum( "); ok && strings.HasPrefix(said, "drbd ") {
+		device := before[strings.LastIndexByte(before, ' ')+1:]
+		e, named := lost("error", device, "the replicated disk "+device+" has lost its quorum: its writes wait or fail")
+		e.Span = event.Span{Key: "drbd/" + device, State: true, Edge: event.EdgeOf(change, "yes -> no", "no -> yes")}
+		return e, named && e.Span.Edge != event.Whole
+	}
+	if resource, ok := strings.CutSuffix(said, ": PingAck did not arrive in time."); ok && strings.HasPrefix(said, "drbd ") {
+		return lost("timeout", strings.TrimPrefix(resource, "drbd "), "the other node of "+resource+" does not answer")
+	}
+	if device, ok := scan.Between(said, ": Disk failure on ", ","); ok && strings.HasPrefix(said, "md/") {
+		return lost("error", device, "the disk "+device+" has failed and is out of its array")
+	}
+	if port, ok := strings.CutSuffix(said, ": blocked FC remote port time out: removing target and saving binding"); ok {
+		return lost("error", strings.TrimSpace(port), "the Fibre Channel port "+strings.TrimSpace(port)+" is gone, with its disks")
+	}
+	if cmd, ok := scan.Between(said, " cmd 0x", " status: scsi 0x"); ok && strings.HasPrefix(said, "hv_storvsc ") && slices.Contains(transfers, cmd) {
+		return lost("error", "hv_storvsc", "I/O errors on a disk of the hypervisor (hv_storvsc)")
+	}
+	return event.Event{}, false
+}
+
+// transfers are SCSI's commands that read, write or flush; others fail on disks that work, too.
+var transfers = []string{"28", "2a", "35", "88", "8a", "91"}
