@@ -166,7 +166,7 @@ var systemdKinds = []KindInfo{
 		oneOf(FieldHow, "how the old process ended; asked means that systemd was told to stop it", "asked", "killed", "out-of-memory", "ended", "unknown"),
 		text(FieldBy, "the user who asked, where sudo shows it"),
 	}},
-	{Kind: KindCrash, About: "the Go runtime of a daemon gave up", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindCrash, About: "a daemon ends and says why: the Go runtime of one gave up, or dbus-daemon could not start", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldReason, "as written"),
 	}},
 	{Kind: KindForkFailed, About: "a program could not start a process or a thread", IDs: ofLine, Fields: []FieldInfo{

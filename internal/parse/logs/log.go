@@ -137,7 +137,7 @@ func (l *logReader) readText(n int, b []byte) bool {
 		h = scanHeader(b)
 	}
 	if h.body == none {
-		quoted := cutQuotedKlog(b)
+		quoted := cutQuoted(b, quotations)
 		if quoted == nil {
 			return l.readContinuation(n, raw, b)
 		}

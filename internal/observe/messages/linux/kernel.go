@@ -55,6 +55,7 @@ var Table = table.Table{
 		{[]string{": switching pool to "}, storage.ThinPool},
 		{[]string{"Delayed block allocation failed "}, storage.LostWrite},
 		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure"}, storage.NVMeTimeout},
+		{[]string{"overlayfs: failed to "}, storage.Overlay},
 		{storage.DriverTexts(), storage.Driver},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
