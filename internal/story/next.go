@@ -32,12 +32,19 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addKernelStacks()
 		n.addPlugins()
 		n.addDriver()
+		n.addGracePeriod()
 	}
 	switch {
 	case state == Confirmed:
 		n.addRivals(about)
 		return n.steps
 	case about != nil:
+		if about.Verdict <= rules.Possible && slices.Contains(ofDisks, about.Rule) {
+			n.addDisks()
+		}
+		if about.Verdict <= rules.Possible && slices.Contains(deadRuntime, about.Rule) {
+			n.addLastWords()
+		}
 		n.addMissing(about.Missing)
 		n.addRivals(about)
 	}

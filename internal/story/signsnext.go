@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,6 +29,7 @@ const (
 var afterSigns = []afterSign{
 	{[]string{"kernel.", "thread.", "process", "device.", string(event.KindSyscall), string(event.KindShutdown)}, "kernel.log", readKernelLog},
 	{[]string{"kernel.", "thread.", "process", string(event.KindSyscall)}, "processes", listThreads},
+	{[]string{string(event.KindClientRefused)}, "certificates", listClients},
 	{[]string{"kubelet.", "kubernetes.", string(event.KindNodeCondition), "goroutine.", "lock."}, "kubelet.log", readKubeletLog},
 	{[]string{"cri.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log or dockerd.log or crio.log", readRuntimeLog},
 	{[]string{string(event.KindHealthFailed)}, "kubelet.log or containerd.log", readTalosLogs},
@@ -44,8 +46,11 @@ func (n *nextChooser) addForSigns() {
 		known := slices.ContainsFunc(a.kinds, func(start string) bool { return strings.HasPrefix(string(signs[0].kind), start) })
 		if known && len(n.steps) < maxForSigns && !n.hasWhole(a.source) {
 			m := rules.Missing{Source: a.source, Command: a.command}
-			if a.command == readTalosLogs {
+			switch a.command {
+			case readTalosLogs:
 				m.Note = wantNode
+			case listClients:
+				m.Note = wantClients
 			}
 			n.addMissing([]rules.Missing{m})
 		}
@@ -76,6 +81,61 @@ func (n *nextChooser) addDriver() {
 	failed := eventSort{kind: event.KindRuncFailed, fields: map[event.Key]string{event.FieldReason: "driver"}}
 	if slices.ContainsFunc(n.timeline.Events, failed.fits) && !n.hasWhole("kernel.log") {
 		n.addMissing([]rules.Missing{{Source: "kernel.log", Command: readKernelLog, Note: wantXid}})
+	}
+}
+
+// addGracePeriod asks for the kernel's log where a thread waits for the end of a grace period of RCU,
+// and no line says who holds it up.
+func (n *nextChooser) addGracePeriod() {
+	waits := slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool {
+		return e.Kind == event.KindThreadSample && e.FieldText(event.FieldWaits) == "rcu"
+	})
+	said := slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return e.Kind == event.KindRCUStall })
+	if waits && !said && !n.hasWhole("kernel.log") {
+		n.addMissing([]rules.Missing{{Source: "kernel.log", Command: readKernelLog, Note: wantGracePeriod}})
+	}
+}
+
+// addLastWords asks for the log of a runtime that ended by itself, where the input holds a piece of it
+// at most.
+func (n *nextChooser) addLastWords() {
+	for _, e := range n.timeline.Events {
+		program, unit := e.FieldText(event.FieldRuntime), strings.TrimSuffix(e.FieldText(event.FieldUnit), ".service")
+		switch {
+		case e.Kind == event.KindCrash:
+			program, unit = e.Component, unitOf(e.Component)
+		case e.Kind != event.KindUnitExit || killedFromOutside.MatchString(e.FieldText(event.FieldHow)):
+			continue
+		}
+		if unit != "" && slices.ContainsFunc(runtimeNames, func(r runtimeName) bool { return r.program == program }) && !n.hasWhole(program+".log") {
+			n.addMissing([]rules.Missing{{Source: program + ".log", Command: fmt.Sprintf(readUnitLog, unit, unit), Note: wantLastWords}})
+			return
+		}
+	}
+}
+
+// killedFromOutside is how a process ends that has no last words.
+var killedFromOutside = regexp.MustCompile(`oom-kill|KILL|TERM`)
+
+// unitOf is the unit of a runtime.
+func unitOf(program string) string {
+	if program == "dockerd" {
+		return "docker"
+	}
+	return program
+}
+
+// addDisks asks which file systems lie on a device that fails, where nothing shows it. Below overlayfs
+// lies the runtime's own.
+func (n *nextChooser) addDisks() {
+	if n.talos || n.listSources()["mounts"] {
+		return
+	}
+	for _, e := range n.timeline.Events {
+		if device := e.FieldText(event.FieldDevice); device != "" && device != "overlay" && (e.Kind == event.KindBlockError || e.Kind == event.KindReadOnly) {
+			n.addMissing([]rules.Missing{{Source: "mounts", Command: listDisks, Note: fmt.Sprintf(wantDisk, device)}})
+			return
+		}
 	}
 }
 

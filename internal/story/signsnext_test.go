@@ -16,7 +16,7 @@ import (
 func TestSignsSayWhatIsNext(t *testing.T) {
 	for kind, command := range map[event.Kind]string{
 		"kernel.block-error": readKernelLog, "kubelet.network-not-ready": readKubeletLog, "containerd.state-timeout": "timeout 60 journalctl -u containerd -o export --since '1 hour ago' > runtime.export",
-		"systemd.scope-failed": readAllLogs, "daemon.denied": readAllLogs,
+		"systemd.scope-failed": readAllLogs, "daemon.denied": readAllLogs, "apiserver.client-refused": listClients,
 	} {
 		r := evaluate(catalogOf(t, proven("slow-disk")), line(ev(kind, when(1))))
 		require.Equal(t, Signs, r.Opening.State, kind)
@@ -221,6 +221,48 @@ func TestDriverLeadsToTheKernel(t *testing.T) {
 	}
 	require.Equal(t, readKernelLog, evaluate(catalogOf(t, proven("slow-disk")), line(failed("driver")...)).Opening.Command)
 	require.NotEqual(t, readKernelLog, evaluate(catalogOf(t, proven("slow-disk")), line(failed("hook")...)).Opening.Command)
+}
+
+// TestLastWordsAreAskedFor holds that a runtime which ended by itself leads to its own log, and one that
+// was killed does not: it had no last words.
+func TestLastWordsAreAskedFor(t *testing.T) {
+	catalog := catalogOf(t, oneStep("runtime-process-down", "systemd.unit-exit", "possible", nil))
+	ended := func(how string) event.Event {
+		return ev("systemd.unit-exit", when(1), field("runtime", "dockerd"), field("unit", "docker.service"), field("how", how))
+	}
+	const docker = "timeout 60 journalctl -u docker -o export --since '1 hour ago' > docker.export"
+	r := evaluate(catalog, line(ended("dumped 6/ABRT")))
+	require.Equal(t, Possible, r.Opening.State)
+	require.Equal(t, docker, r.Opening.Command)
+	require.Equal(t, wantLastWords, r.Opening.Note)
+	require.NotEqual(t, docker, evaluate(catalog, line(ended("killed 9/KILL"))).Opening.Command)
+	crashed := ev("daemon.crash", when(1), func(e *event.Event) { e.Component = "crio" })
+	catalog = catalogOf(t, oneStep("runtime-process-down", "daemon.crash", "possible", nil))
+	require.Contains(t, evaluate(catalog, line(crashed)).Opening.Command, "journalctl -u crio ")
+}
+
+// TestGracePeriodLeadsToTheKernel holds that a thread which waits for RCU leads to the kernel's log, unless
+// that has said who holds it up.
+func TestGracePeriodLeadsToTheKernel(t *testing.T) {
+	waits := ev("thread.sample", when(1), field("waits", "rcu"), field("state", "D"), func(e *event.Event) { e.Text = "exe is in synchronize_rcu" })
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(waits))
+	require.Equal(t, readKernelLog, r.Opening.Command)
+	require.Equal(t, wantGracePeriod, r.Opening.Note)
+	r = evaluate(catalogOf(t, proven("slow-disk")), line(waits, ev("kernel.rcu-stall", when(1))))
+	require.NotEqual(t, wantGracePeriod, r.Opening.Note)
+}
+
+// TestDiskLeadsToItsMounts holds that of a device that fails it is asked who uses it, where no mounts are
+// in the input.
+func TestDiskLeadsToItsMounts(t *testing.T) {
+	catalog := catalogOf(t, oneStep("block-io-hung-task", "kernel.block-error", "possible", nil))
+	failing := func(device string) event.Event { return ev("kernel.block-error", when(1), field("device", device)) }
+	r := evaluate(catalog, line(failing("dm-4")))
+	require.Equal(t, listDisks, r.Opening.Command)
+	require.Contains(t, r.Opening.Note, " dm-4: ")
+	mounted := ev("fact", when(1), func(e *event.Event) { e.Source = "mounts" })
+	require.NotEqual(t, listDisks, evaluate(catalog, line(failing("dm-4"), mounted)).Opening.Command)
+	require.NotEqual(t, listDisks, evaluate(catalog, line(failing("overlay"))).Opening.Command)
 }
 
 // TestCureForTalos holds that the first step of a cure needs no shell on Talos, and asks once for each

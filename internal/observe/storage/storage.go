@@ -135,7 +135,7 @@ func Overlay(r *event.Record) (event.Event, bool) {
 	}
 	failed := scan.ContainsAny(text, []string{"(-5)", " err=-5)", "(-117)", " err=-117)"})
 	return event.New(
-		event.KindBlockError, "overlayfs cannot read the file system below it", event.FieldDevice.Text("overlay"),
+		event.KindBlockError, "overlayfs cannot read the directories below it", event.FieldDevice.Text("overlay"),
 		event.FieldWhat.Text(what),
 	), failed
 }
