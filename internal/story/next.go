@@ -49,7 +49,7 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addRivals(about)
 	}
 	stalled := s.isStalled()
-	if (stalled || state == Signs && (n.hasOpenStop() || n.hasMuteClient())) && state <= Possible {
+	if (stalled || state == Signs && (n.hasOpenStop() || n.hasMuteClient() || n.hasUnheldLock())) && state <= Possible {
 		n.addQuestions(stalled)
 	}
 	if state >= Signs && state <= Possible {

@@ -183,6 +183,12 @@ func (n *nextChooser) hasOpenStop() bool {
 	})
 }
 
+// hasUnheldLock says that a goroutine of a runtime waits for a lock of which the dump shows no holder: a
+// whole dump may.
+func (n *nextChooser) hasUnheldLock() bool {
+	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return e.Kind == event.KindLockQueue && isRuntime(e.Component) })
+}
+
 // hasWhole says that the input holds a source, or one of several, as its writer wrote it, or that plegdiag collect has
 // taken what there was of it.
 func (n *nextChooser) hasWhole(source string) bool {

@@ -252,6 +252,20 @@ func TestGracePeriodLeadsToTheKernel(t *testing.T) {
 	require.NotEqual(t, wantGracePeriod, r.Opening.Note)
 }
 
+// TestUnheldLockLeadsToTheDump holds that a wait for a lock whose holder an excerpt does not show leads to
+// the whole dump.
+func TestUnheldLockLeadsToTheDump(t *testing.T) {
+	queue := func(program string) event.Event {
+		return ev("lock.queue", when(1), field("component", program), field("wait", "5m"), func(e *event.Event) {
+			e.Text, e.Component, e.Source = "a goroutine waits for a lock", program, "goroutines."+program
+		})
+	}
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(queue("dockerd")))
+	require.Equal(t, Signs, r.Opening.State)
+	require.Equal(t, dumpDockerd, r.Opening.Command)
+	require.NotEqual(t, dumpDockerd, evaluate(catalogOf(t, proven("slow-disk")), line(queue("kubelet"))).Opening.Command)
+}
+
 // TestDiskLeadsToItsMounts holds that of a device that fails it is asked who uses it, where no mounts are
 // in the input.
 func TestDiskLeadsToItsMounts(t *testing.T) {
