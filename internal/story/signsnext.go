@@ -101,21 +101,31 @@ func (n *nextChooser) addGracePeriod() {
 func (n *nextChooser) addLastWords() {
 	for _, e := range n.timeline.Events {
 		program, unit := e.FieldText(event.FieldRuntime), strings.TrimSuffix(e.FieldText(event.FieldUnit), ".service")
-		switch {
-		case e.Kind == event.KindCrash:
-			program, unit = e.Component, unitOf(e.Component)
-		case e.Kind != event.KindUnitExit || killedFromOutside.MatchString(e.FieldText(event.FieldHow)):
+		how := e.FieldText(event.FieldHow)
+		switch e.Kind {
+		case event.KindCrash:
+			program, unit, how = e.Component, unitOf(e.Component), e.FieldText(event.FieldReason)
+		case event.KindUnitExit:
+		default:
 			continue
 		}
-		if unit != "" && slices.ContainsFunc(runtimeNames, func(r runtimeName) bool { return r.program == program }) && !n.hasWhole(program+".log") {
-			n.addMissing([]rules.Missing{{Source: program + ".log", Command: fmt.Sprintf(readUnitLog, unit, unit), Note: wantLastWords}})
-			return
+		if unit == "" || !isRuntime(program) || killedFromOutside.MatchString(how) || n.hasWhole(program+".log") {
+			continue
 		}
+		command := fmt.Sprintf(readUnitLog, unit, unit)
+		if program == "containerd" && ofRancher.MatchString(n.findKubeletUnit()) {
+			command = readRancherLog
+		}
+		n.addMissing([]rules.Missing{{Source: program + ".log", Command: command, Note: wantLastWords}})
+		return
 	}
 }
 
 // killedFromOutside is how a process ends that has no last words.
-var killedFromOutside = regexp.MustCompile(`oom-kill|KILL|TERM`)
+var killedFromOutside = regexp.MustCompile(`oom-kill|KILL|TERM|signal: (killed|terminated)`)
+
+// ofRancher are the units of k3s and rke2, which keep the log of their containerd in a file.
+var ofRancher = regexp.MustCompile(`^'?(k3s|rke2)`)
 
 // unitOf is the unit of a runtime.
 func unitOf(program string) string {

@@ -213,6 +213,20 @@ func TestTalosHasItsOwnCommands(t *testing.T) {
 	}
 }
 
+// TestTalosIsKnownByItsKernelLog holds that lines of talosctl dmesg tell of Talos, and those of dmesg do
+// not.
+func TestTalosIsKnownByItsKernelLog(t *testing.T) {
+	for text, want := range map[string]bool{
+		" kern: warning: [2026-02-14T20:47:48.866114207Z]: overlayfs: failed to get redirect (-5)": true,
+		"kern:     err: [2026-01-01T23:32:07.505474078Z]: nvme nvme1: Device not ready":            true,
+		"kern  :err   : 2026-01-01T23:32:07,505474+00:00 nvme nvme1: Device not ready":             false,
+		"kern  :err   : [ 8210.505474] nvme nvme1: Device not ready":                               false,
+		"kern: it is [not]: so": false,
+	} {
+		require.Equal(t, want, isFromTalosctl(text), text)
+	}
+}
+
 // TestDriverLeadsToTheKernel holds that a container which did not start because of the NVIDIA driver leads
 // to the kernel's log.
 func TestDriverLeadsToTheKernel(t *testing.T) {
@@ -239,6 +253,11 @@ func TestLastWordsAreAskedFor(t *testing.T) {
 	crashed := ev("daemon.crash", when(1), func(e *event.Event) { e.Component = "crio" })
 	catalog = catalogOf(t, oneStep("runtime-process-down", "daemon.crash", "possible", nil))
 	require.Contains(t, evaluate(catalog, line(crashed)).Opening.Command, "journalctl -u crio ")
+	ofK3s := ev("systemd.unit-start", when(0), field("daemon", "kubelet"), field("unit", "k3s.service"))
+	crashed = ev("daemon.crash", when(1), field("reason", "panic"), func(e *event.Event) { e.Component = "containerd" })
+	require.Equal(t, readRancherLog, evaluate(catalog, line(ofK3s, crashed)).Opening.Command)
+	crashed = ev("daemon.crash", when(1), field("reason", "signal: killed"), func(e *event.Event) { e.Component = "containerd" })
+	require.NotEqual(t, readRancherLog, evaluate(catalog, line(ofK3s, crashed)).Opening.Command)
 }
 
 // TestGracePeriodLeadsToTheKernel holds that a thread which waits for RCU leads to the kernel's log, unless

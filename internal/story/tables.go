@@ -196,6 +196,7 @@ const (
 	listThreads    = "timeout 10 ps -eLo pid,tid,ppid,lstart,stat,wchan:32,comm > threads.txt"
 	readKernelLog  = "timeout 20 dmesg -T > dmesg.txt"
 	readUnitLog    = "timeout 60 journalctl -u %s -o export --since '1 hour ago' > %s.export"
+	readRancherLog = "tail -n 500 /var/lib/rancher/*/agent/containerd/containerd.log > containerd.log"
 	listDisks      = "cat /proc/1/mountinfo > mountinfo; timeout 10 lsblk -o NAME,KNAME,FSTYPE,MOUNTPOINT > lsblk.txt"
 	listClients    = "for f in /var/lib/kubelet/pki/kubelet-client-current.pem /var/lib/rancher/*/agent/client-kubelet.crt; do [ -e $f ] && openssl x509 -noout -subject -dates -in $f; done > certificates.txt"
 )
