@@ -45,6 +45,9 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		if about.Verdict <= rules.Possible && slices.Contains(deadRuntime, about.Rule) {
 			n.addLastWords()
 		}
+		if about.Verdict <= rules.Possible {
+			n.addWholeDump()
+		}
 		n.addMissing(about.Missing)
 		n.addRivals(about)
 	}
@@ -122,6 +125,16 @@ func (n *nextChooser) addQuestions(ofStall bool) {
 	sources := n.listSources()
 	for i := range questions {
 		if q := &questions[i]; (ofStall || q.phase == "") && n.mustAsk(q, sources) {
+			n.addMissing([]rules.Missing{{Source: strings.Join(q.lacks, " or "), Command: q.command, Note: q.note}})
+		}
+	}
+}
+
+// addWholeDump adds the dump of a program of which an excerpt shows a wait for a lock, and not its holder.
+func (n *nextChooser) addWholeDump() {
+	sources := n.listSources()
+	for i := range questions {
+		if q := &questions[i]; q.again && n.mustAsk(q, sources) {
 			n.addMissing([]rules.Missing{{Source: strings.Join(q.lacks, " or "), Command: q.command, Note: q.note}})
 		}
 	}

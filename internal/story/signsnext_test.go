@@ -283,6 +283,9 @@ func TestUnheldLockLeadsToTheDump(t *testing.T) {
 	require.Equal(t, Signs, r.Opening.State)
 	require.Equal(t, dumpDockerd, r.Opening.Command)
 	require.NotEqual(t, dumpDockerd, evaluate(catalogOf(t, proven("slow-disk")), line(queue("kubelet"))).Opening.Command)
+	r = evaluate(catalogOf(t, oneStep("lock", "lock.queue", "possible", nil)), line(queue("dockerd")))
+	require.Equal(t, Possible, r.Opening.State)
+	require.Equal(t, dumpDockerd, r.Opening.Command, "before what the rule lacks")
 }
 
 // TestDiskLeadsToItsMounts holds that of a device that fails it is asked who uses it, where no mounts are
