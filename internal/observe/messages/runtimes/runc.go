@@ -119,7 +119,7 @@ func runcFailed(r *event.Record) (event.Event, bool) {
 // runcForgot is a container that is to be killed, and of which runc knows nothing: it was deleted after its
 // end, of which containerd does not know. To delete it again is no failure.
 //
-//	failed to stop container "<id>": failed to kill container "<id>": runc did not terminate sucessfully: container does not exist
+//	failed to stop container "<id>": failed to kill container "<id>": runc did not terminate successfully: container does not exist
 func runcForgot(r *event.Record) (event.Event, bool) {
 	of := scan.After(r.Raw, "failed to kill container ")
 	e := event.New(
