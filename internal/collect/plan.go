@@ -372,7 +372,7 @@ type dumpRound struct {
 
 const goroutines = "/debug/pprof/goroutine?debug=2"
 
-// dumpName says in a form that a dump is dated by when it was taken (stackdump.TimeInName).
+// dumpName says in a form that a dump is dated by when it was taken (layout.DumpTime).
 func dumpName(daemon string) string {
 	return "dumps/" + daemon + dumpStamp(now())
 }

@@ -34,6 +34,7 @@ const (
 	KindCgroupFailed      Kind = "daemon.cgroup-failed"
 	KindNoSpace           Kind = "daemon.no-space"
 	KindWriteRefused      Kind = "daemon.write-refused"
+	KindIOError           Kind = "daemon.io-error"
 	KindDescriptorLimit   Kind = "daemon.descriptor-limit"
 	KindDenied            Kind = "daemon.denied"
 	KindHealthFailed      Kind = "daemon.health-failed"
@@ -166,7 +167,7 @@ var systemdKinds = []KindInfo{
 		oneOf(FieldHow, "how the old process ended; asked means that systemd was told to stop it", "asked", "killed", "out-of-memory", "ended", "unknown"),
 		text(FieldBy, "the user who asked, where sudo shows it"),
 	}},
-	{Kind: KindCrash, About: "the Go runtime of a daemon gave up, or the kernel ended a program for a fault of its own", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindCrash, About: "a daemon ends and says why: the Go runtime of one gave up, dbus-daemon could not start; or the kernel ended a program for a fault of its own", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldReason, "as written"),
 		text(FieldComm, "name of the process that the kernel ended; absent otherwise"),
 	}},
@@ -188,6 +189,10 @@ var systemdKinds = []KindInfo{
 		text(FieldPath, "that was to be written"),
 		text(FieldCall, "as open, mkdir or write"),
 		text(FieldError, "as written"),
+	}},
+	{Kind: KindIOError, About: "a call of a daemon on a file failed with an input/output error: the disk fails, or its file system has shut down", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldPath, "of the file"),
+		text(FieldCall, "as stat, open or read"),
 	}},
 	{Kind: KindHealthFailed, About: "the health check of a service fails: until it succeeds again, as Talos says who runs it, or at the time of the line", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldService, "as Talos names it: kubelet; cri for the runtime of the pods"),

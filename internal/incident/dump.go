@@ -14,6 +14,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
@@ -93,7 +94,11 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 		d.Incomplete = true
 	}
 	f.account.Component = goroutines.Program(d)
-	f.addDumps(d, Dump{At: stackdump.TimeInName(in.Path), PID: stackdump.PIDInName(in.Path)})
+	one := Dump{PID: layout.DumpPID(in.Path)}
+	if at, ok := layout.DumpTime(in.Path); ok {
+		one.At = event.Time{T: at, Prec: time.Second, Known: true}
+	}
+	f.addDumps(d, one)
 }
 
 // readDumpsOfLog reads of a log nothing but goroutine dumps, and where it says that one was

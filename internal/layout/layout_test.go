@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -169,4 +170,19 @@ func document() string {
 	row("files of the node `NODE`", "", Nodes)
 	row("objects of the cluster", "", Cluster)
 	return out.String()
+}
+
+// TestDumpName: the names of dumps tell of which process they are, and when they were taken.
+func TestDumpName(t *testing.T) {
+	require.Equal(t, 43, DumpPID("node-1/tmp/containerd.43.stacks.log"))
+	for _, name := range []string{"stacks.log", "goroutine-stacks-2026-11-20T190535Z.log", "a.-3.stacks.log", "a.x.stacks.log"} {
+		require.Zero(t, DumpPID(name), name)
+	}
+	at, ok := DumpTime("var/run/docker/goroutine-stacks-2026-11-20T190535Z.log.gz")
+	require.True(t, ok)
+	require.Equal(t, "2026-11-20T19:05:35Z", at.Format(time.RFC3339))
+	for _, name := range []string{"containerd.43.stacks.log", "goroutine-stacks-today.log", "crio-goroutine-stacks-.log"} {
+		_, ok := DumpTime(name)
+		require.False(t, ok, name)
+	}
 }

@@ -11,6 +11,7 @@ import (
 // Origin is what a tool that shows the logs of several writers puts before every line:
 //
 //	10.200.1.3: {"ts":1762565411885.0,…                     talosctl logs
+//	node-1: kern: warning: [2025-11-08T09:30:11.885Z]: …    talosctl dmesg
 //	[pod/containerd-x/containerd] time="2025-…              kubectl logs --prefix
 //	kubelet-x kubelet I1108 09:30:11.885000 …               stern; its words are coloured
 //	kubelet_1  | I1108 09:30:11.885000 …                    docker compose logs
@@ -45,6 +46,9 @@ func FindOrigin(head []byte) *Origin {
 	for _, o := range origins {
 		all, known, size := 0, 0, 0
 		for line := range lines.OfHead(head) {
+			if logs.IsProperty(line) {
+				continue
+			}
 			all++
 			if n := o.lengthIn(line); n > 0 && o.knowsLine(line[n:]) {
 				known++
@@ -71,7 +75,7 @@ func (o *Origin) lengthIn(line []byte) int {
 		for n += i; n < len(line) && line[n] == o.end; n++ {
 		}
 	}
-	if o.end == '|' && n < len(line) && line[n] == ' ' {
+	if (o.end == '|' || o.end == ':') && n < len(line) && line[n] == ' ' { // of talosctl's colon and compose's bar
 		n++
 	}
 	return n

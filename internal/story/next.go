@@ -1,7 +1,6 @@
 package story
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +33,7 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addKernelStacks()
 		n.addPlugins()
 		n.addDriver()
+		n.addGracePeriod()
 	}
 	if state == Signs {
 		n.addForCounts()
@@ -43,6 +43,15 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addRivals(about)
 		return n.steps
 	case about != nil:
+		if about.Verdict <= rules.Possible && slices.Contains(ofDisks, about.Rule) {
+			n.addDisks()
+		}
+		if about.Verdict <= rules.Possible && slices.Contains(deadRuntime, about.Rule) {
+			n.addLastWords()
+		}
+		if about.Verdict <= rules.Possible {
+			n.addWholeDump()
+		}
 		n.addMissing(about.Missing)
 		n.addRivals(about)
 	}
@@ -50,7 +59,7 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 	if ended := s.findEnded(); about == nil && ended != nil {
 		n.addEnded(ended)
 	}
-	if (stalled || state == Signs && (n.hasOpenStop() || n.hasMuteClient())) && state <= Possible {
+	if (stalled || state == Signs && (n.hasOpenStop() || n.hasMuteClient() || n.hasUnheldLock())) && state <= Possible {
 		n.addQuestions(stalled)
 	}
 	if state >= Signs && state <= Possible {
@@ -123,6 +132,16 @@ func (n *nextChooser) addQuestions(ofStall bool) {
 	sources := n.listSources()
 	for i := range questions {
 		if q := &questions[i]; (ofStall || q.phase == "") && n.mustAsk(q, sources) {
+			n.addMissing([]rules.Missing{{Source: strings.Join(q.lacks, " or "), Command: q.command, Note: q.note}})
+		}
+	}
+}
+
+// addWholeDump adds the dump of a program of which an excerpt shows a wait for a lock, and not its holder.
+func (n *nextChooser) addWholeDump() {
+	sources := n.listSources()
+	for i := range questions {
+		if q := &questions[i]; q.again && n.mustAsk(q, sources) {
 			n.addMissing([]rules.Missing{{Source: strings.Join(q.lacks, " or "), Command: q.command, Note: q.note}})
 		}
 	}
@@ -217,7 +236,7 @@ func endedRuntime(e *event.Event) string {
 // who could be asked for goroutines.
 func (n *nextChooser) addEnded(end *event.Event) {
 	name := endedRuntime(end)
-	unit := cmp.Or(map[string]string{"dockerd": "docker"}[name], name)
+	unit := unitOf(name)
 	n.addMissing([]rules.Missing{{
 		Source: name + ".log", Command: fmt.Sprintf(lookAfterEnd, unit, unit), Note: fmt.Sprintf(wantAfterEnd, sayEnd(end, name)),
 	}})

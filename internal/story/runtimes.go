@@ -113,7 +113,22 @@ func askOnly(m rules.Missing, runs []string) rules.Missing {
 
 // onTalos says that the node runs Talos, which has no shell.
 func (s *story) onTalos() bool {
-	return s.timeline != nil && slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool { return e.Source == "talos.log" })
+	return s.timeline != nil && slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
+		return e.Source == "talos.log" || len(e.Evidence) > 0 && isFromTalosctl(e.Evidence[0].Text)
+	})
+}
+
+// isFromTalosctl says that a line of the kernel has the facility and the stamp that talosctl dmesg
+// gives it; dmesg -x pads the facility and has no brackets around such a stamp:
+//
+//	kern:     err: [2026-01-01T23:32:07.505474078Z]: nvme nvme1: Device not ready; aborting reset, CSTS=0x1
+func isFromTalosctl(line string) bool {
+	line = strings.TrimLeft(line, " ")
+	if !strings.HasPrefix(line, "kern: ") && !strings.HasPrefix(line, "user: ") {
+		return false
+	}
+	_, stamp, ok := strings.Cut(line[:min(len(line), 64)], ": [")
+	return ok && strings.Contains(stamp, "Z]: ")
 }
 
 // talosCommands are how what the node's own tools show is read from elsewhere, by the sources; NODE is

@@ -30,7 +30,7 @@ func DescribeSource(source string) string {
 var sourceWords = map[string]string{
 	"processes": "a list of the processes", "samples": "samples of the threads",
 	"samples.proc": "what /proc says of the threads", "strace": "a trace by strace",
-	"units": "the units of systemd", "kubernetes": "what kubectl describes", "mounts": "the mounts",
+	"units": "the units of systemd", "certificates": "the dates of certificates", "kubernetes": "what kubectl describes", "mounts": "the mounts",
 	"node": "files of the node", "udevcookies": "the cookies of udev", "config": "settings", "collect": "a whole bundle of the node",
 	"services": "what Windows says of its services",
 	"versions": "the versions of the programs", "metrics": "the metrics", "clock.log": "the log of chronyd or ntpd", "cni.log": "the log of the network plugin's daemon", "node.log": "the log of the node",

@@ -2,6 +2,7 @@ package story
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,6 +30,7 @@ const (
 var afterSigns = []afterSign{
 	{[]string{"kernel.", "thread.", "process", "device.", string(event.KindSyscall), string(event.KindShutdown)}, "kernel.log", readKernelLog},
 	{[]string{"kernel.", "thread.", "process", string(event.KindSyscall)}, "processes", listThreads},
+	{[]string{string(event.KindClientRefused)}, "certificates", listClients},
 	{[]string{"kubelet.", "kubernetes.", string(event.KindNodeCondition), "goroutine.", "lock.", "csi.", "cni."}, "kubelet.log", readKubeletLog},
 	{[]string{"cri.", "crio.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log or dockerd.log or crio.log", readRuntimeLog},
 	{[]string{string(event.KindHealthFailed)}, "kubelet.log or containerd.log", readDaemonLogs},
@@ -45,8 +47,11 @@ func (n *nextChooser) addForSigns() {
 		known := slices.ContainsFunc(a.kinds, func(start string) bool { return strings.HasPrefix(string(signs[0].kind), start) })
 		if known && len(n.steps) < maxForSigns && !n.hasWhole(a.source) {
 			m := rules.Missing{Source: a.source, Command: a.command}
-			if a.command == readDaemonLogs && n.talos {
+			switch {
+			case a.command == readDaemonLogs && n.talos:
 				m.Command, m.Note = readTalosLogs, wantNode
+			case a.command == listClients:
+				m.Note = wantClients
 			}
 			n.addMissing([]rules.Missing{m})
 		}
@@ -110,6 +115,64 @@ func (n *nextChooser) addDriver() {
 	}
 }
 
+// addGracePeriod asks for the kernel's log where a thread waits for the end of a grace period of RCU,
+// and no line says who holds it up.
+func (n *nextChooser) addGracePeriod() {
+	waits := slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool {
+		return e.Kind == event.KindThreadSample && e.FieldText(event.FieldWaits) == "rcu"
+	})
+	said := slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return e.Kind == event.KindRCUStall })
+	if waits && !said && !n.hasWhole("kernel.log") {
+		n.addMissing([]rules.Missing{{Source: "kernel.log", Command: readKernelLog, Note: wantGracePeriod}})
+	}
+}
+
+// addLastWords asks for the log of a runtime that ended by itself, where the input holds a piece of it
+// at most.
+func (n *nextChooser) addLastWords() {
+	for _, e := range n.timeline.Events {
+		program, unit := e.FieldText(event.FieldRuntime), strings.TrimSuffix(e.FieldText(event.FieldUnit), ".service")
+		how := e.FieldText(event.FieldHow)
+		switch e.Kind {
+		case event.KindCrash:
+			program, unit, how = e.Component, unitOf(e.Component), e.FieldText(event.FieldReason)
+		case event.KindUnitExit:
+		default:
+			continue
+		}
+		if unit == "" || !isRuntime(program) || killedFromOutside.MatchString(how) || n.hasWhole(program+".log") {
+			continue
+		}
+		n.addMissing([]rules.Missing{{Source: program + ".log", Command: fmt.Sprintf(readUnitLog, unit, unit), Note: wantLastWords}})
+		return
+	}
+}
+
+// killedFromOutside is how a process ends that has no last words.
+var killedFromOutside = regexp.MustCompile(`oom-kill|KILL|TERM|signal: (killed|terminated)`)
+
+// unitOf is the unit of a runtime.
+func unitOf(program string) string {
+	if program == "dockerd" {
+		return "docker"
+	}
+	return program
+}
+
+// addDisks asks which file systems lie on a device that fails, where nothing shows it. Below overlayfs
+// lies the runtime's own.
+func (n *nextChooser) addDisks() {
+	if n.talos || n.listSources()["mounts"] {
+		return
+	}
+	for _, e := range n.timeline.Events {
+		if device := e.FieldText(event.FieldDevice); device != "" && device != "overlay" && (e.Kind == event.KindBlockError || e.Kind == event.KindReadOnly) {
+			n.addMissing([]rules.Missing{{Source: "mounts", Command: listDisks, Note: fmt.Sprintf(wantDisk, device)}})
+			return
+		}
+	}
+}
+
 // pluginDaemons are the containers of the daemons of network plugins, by how the plugins' names begin.
 var pluginDaemons = []struct{ plugin, container string }{
 	{"calico", "calico-node"},
@@ -152,6 +215,12 @@ func (n *nextChooser) hasOpenStop() bool {
 	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool {
 		return e.Kind == event.KindCRICall && e.Open && strings.HasPrefix(e.FieldText(event.FieldMethod), "Stop") && !isRoutine(e)
 	})
+}
+
+// hasUnheldLock says that a goroutine of a runtime waits for a lock of which the dump shows no holder: a
+// whole dump may.
+func (n *nextChooser) hasUnheldLock() bool {
+	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return e.Kind == event.KindLockQueue && isRuntime(e.Component) })
 }
 
 // hasWhole says that the input holds a source, or one of several, as its writer wrote it, or that plegdiag collect has

@@ -18,7 +18,7 @@ import (
 func TestSignsSayWhatIsNext(t *testing.T) {
 	for kind, command := range map[event.Kind]string{
 		"kernel.block-error": readKernelLog, "kubelet.network-not-ready": readKubeletLog, "containerd.state-timeout": "timeout 60 journalctl -u containerd -o export --since '1 hour ago' > runtime.export",
-		"systemd.scope-failed": readAllLogs, "daemon.denied": readAllLogs,
+		"systemd.scope-failed": readAllLogs, "daemon.denied": readAllLogs, "apiserver.client-refused": listClients,
 	} {
 		r := evaluate(catalogOf(t, proven("slow-disk")), line(ev(kind, when(1))))
 		require.Equal(t, Signs, r.Opening.State, kind)
@@ -215,6 +215,20 @@ func TestTalosHasItsOwnCommands(t *testing.T) {
 	}
 }
 
+// TestTalosIsKnownByItsKernelLog holds that lines of talosctl dmesg tell of Talos, and those of dmesg do
+// not.
+func TestTalosIsKnownByItsKernelLog(t *testing.T) {
+	for text, want := range map[string]bool{
+		" kern: warning: [2026-02-14T20:47:48.866114207Z]: overlayfs: failed to get redirect (-5)": true,
+		"kern:     err: [2026-01-01T23:32:07.505474078Z]: nvme nvme1: Device not ready":            true,
+		"kern  :err   : 2026-01-01T23:32:07,505474+00:00 nvme nvme1: Device not ready":             false,
+		"kern  :err   : [ 8210.505474] nvme nvme1: Device not ready":                               false,
+		"kern: it is [not]: so": false,
+	} {
+		require.Equal(t, want, isFromTalosctl(text), text)
+	}
+}
+
 // TestDriverLeadsToTheKernel holds that a container which did not start because of the NVIDIA driver leads
 // to the kernel's log.
 func TestDriverLeadsToTheKernel(t *testing.T) {
@@ -223,6 +237,71 @@ func TestDriverLeadsToTheKernel(t *testing.T) {
 	}
 	require.Equal(t, readKernelLog, evaluate(catalogOf(t, proven("slow-disk")), line(failed("driver")...)).Opening.Command)
 	require.NotEqual(t, readKernelLog, evaluate(catalogOf(t, proven("slow-disk")), line(failed("hook")...)).Opening.Command)
+}
+
+// TestLastWordsAreAskedFor holds that a runtime which ended by itself leads to its own log, and one that
+// was killed does not: it had no last words.
+func TestLastWordsAreAskedFor(t *testing.T) {
+	catalog := catalogOf(t, oneStep("runtime-process-down", "systemd.unit-exit", "possible", nil))
+	ended := func(how string) event.Event {
+		return ev("systemd.unit-exit", when(1), field("runtime", "dockerd"), field("unit", "docker.service"), field("how", how))
+	}
+	const docker = "timeout 60 journalctl -u docker -o export --since '1 hour ago' > docker.export"
+	r := evaluate(catalog, line(ended("dumped 6/ABRT")))
+	require.Equal(t, Possible, r.Opening.State)
+	require.Equal(t, docker, r.Opening.Command)
+	require.Equal(t, wantLastWords, r.Opening.Note)
+	require.NotEqual(t, docker, evaluate(catalog, line(ended("killed 9/KILL"))).Opening.Command)
+	crashed := ev("daemon.crash", when(1), func(e *event.Event) { e.Component = "crio" })
+	catalog = catalogOf(t, oneStep("runtime-process-down", "daemon.crash", "possible", nil))
+	require.Contains(t, evaluate(catalog, line(crashed)).Opening.Command, "journalctl -u crio ")
+	ofK3s := ev("systemd.unit-start", when(0), field("daemon", "kubelet"), field("unit", "k3s.service"))
+	crashed = ev("daemon.crash", when(1), field("reason", "panic"), func(e *event.Event) { e.Component = "containerd" })
+	const ofFile = "timeout 60 tail -n 20000 /var/lib/rancher/k3s/agent/containerd/containerd.log > containerd.log"
+	require.Equal(t, ofFile, evaluate(catalog, line(ofK3s, crashed)).Opening.Command)
+	crashed = ev("daemon.crash", when(1), field("reason", "signal: killed"), func(e *event.Event) { e.Component = "containerd" })
+	require.NotEqual(t, ofFile, evaluate(catalog, line(ofK3s, crashed)).Opening.Command)
+}
+
+// TestGracePeriodLeadsToTheKernel holds that a thread which waits for RCU leads to the kernel's log, unless
+// that has said who holds it up.
+func TestGracePeriodLeadsToTheKernel(t *testing.T) {
+	waits := ev("thread.sample", when(1), field("waits", "rcu"), field("state", "D"), func(e *event.Event) { e.Text = "exe is in synchronize_rcu" })
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(waits))
+	require.Equal(t, readKernelLog, r.Opening.Command)
+	require.Equal(t, wantGracePeriod, r.Opening.Note)
+	r = evaluate(catalogOf(t, proven("slow-disk")), line(waits, ev("kernel.rcu-stall", when(1))))
+	require.NotEqual(t, wantGracePeriod, r.Opening.Note)
+}
+
+// TestUnheldLockLeadsToTheDump holds that a wait for a lock whose holder an excerpt does not show leads to
+// the whole dump.
+func TestUnheldLockLeadsToTheDump(t *testing.T) {
+	queue := func(program string) event.Event {
+		return ev("lock.queue", when(1), field("component", program), field("wait", "5m"), func(e *event.Event) {
+			e.Text, e.Component, e.Source = "a goroutine waits for a lock", program, "goroutines."+program
+		})
+	}
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(queue("dockerd")))
+	require.Equal(t, Signs, r.Opening.State)
+	require.Equal(t, dumpDockerd, r.Opening.Command)
+	require.NotEqual(t, dumpDockerd, evaluate(catalogOf(t, proven("slow-disk")), line(queue("kubelet"))).Opening.Command)
+	r = evaluate(catalogOf(t, oneStep("lock", "lock.queue", "possible", nil)), line(queue("dockerd")))
+	require.Equal(t, Possible, r.Opening.State)
+	require.Equal(t, dumpDockerd, r.Opening.Command, "before what the rule lacks")
+}
+
+// TestDiskLeadsToItsMounts holds that of a device that fails it is asked who uses it, where no mounts are
+// in the input.
+func TestDiskLeadsToItsMounts(t *testing.T) {
+	catalog := catalogOf(t, oneStep("block-io-hung-task", "kernel.block-error", "possible", nil))
+	failing := func(device string) event.Event { return ev("kernel.block-error", when(1), field("device", device)) }
+	r := evaluate(catalog, line(failing("dm-4")))
+	require.Equal(t, listDisks, r.Opening.Command)
+	require.Contains(t, r.Opening.Note, " dm-4: ")
+	mounted := ev("fact", when(1), func(e *event.Event) { e.Source = "mounts" })
+	require.NotEqual(t, listDisks, evaluate(catalog, line(failing("dm-4"), mounted)).Opening.Command)
+	require.NotEqual(t, listDisks, evaluate(catalog, line(failing("overlay"))).Opening.Command)
 }
 
 // TestCureForTalos holds that the first step of a cure needs no shell on Talos, and asks once for each

@@ -97,7 +97,7 @@ const fullPercent = 99
 
 // strongKinds are the kinds of events that say most where no cause is named, the strongest first.
 var strongKinds = []event.Kind{
-	event.KindManagerCrash, event.KindHungTask, event.KindBlockError, event.KindServerSilent, event.KindSoftLockup, event.KindForkRejected,
+	event.KindManagerCrash, event.KindHungTask, event.KindBlockError, event.KindIOError, event.KindServerSilent, event.KindSoftLockup, event.KindForkRejected,
 	event.KindForkFailed, event.KindCgroupFailed, event.KindCrash, event.KindOOMKill, event.KindOutOfMemory, event.KindLockCycle, event.KindThreadSample,
 	event.KindBusLimit, event.KindQueueFull, event.KindBusUnsupported, event.KindPendingReplies,
 	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed, event.KindCleanupKilled,
@@ -128,7 +128,7 @@ var stallKinds = []event.Kind{event.KindPLEGUnhealthy, event.KindNodeNotReady}
 
 // troubledReasons are the reasons of events of the API that tell of trouble, although some writers
 // give them as normal.
-var troubledReasons = []string{"NodeNotReady", "Rebooted", "NodeNotSchedulable", "TaintManagerEviction", "DeletingNode", "RemovingNode"}
+var troubledReasons = []string{"NodeNotReady", "Rebooted", "NodeNotSchedulable", "TaintManagerEviction", "DeletingNode", "RemovingNode", "KubeletUnhealthy", "ContainerdUnhealthy", "DockerUnhealthy"}
 
 // harmlessReasons are the reasons of warnings in the API that every node gives when it starts.
 var harmlessReasons = []string{"InvalidDiskCapacity", "CIDRNotAvailable", "Starting", "NodeAllocatableEnforced", "CgroupV1"}
@@ -195,18 +195,25 @@ const (
 	readPluginLog  = `for c in $(timeout 20 crictl ps -a -q --name '%s'); do timeout 20 crictl logs --tail 200 "$c"; done > cni.log 2>&1`
 	listThreads    = "timeout 10 ps -eLo pid,tid,ppid,lstart,stat,wchan:32,comm > threads.txt"
 	readKernelLog  = "timeout 20 dmesg -T > dmesg.txt"
+	readUnitLog    = "timeout 60 journalctl -u %s -o export --since '1 hour ago' > %s.export"
+	listDisks      = "cat /proc/1/mountinfo > mountinfo; timeout 10 lsblk -o name,kname,fstype,mountpoint > lsblk.txt"
+	listClients    = "for f in /var/lib/kubelet/pki/kubelet-client-current.pem /var/lib/rancher/*/agent/client-kubelet.crt; do [ -e $f ] && openssl x509 -noout -subject -dates -in $f; done > certificates.txt"
 )
 
 // What to know before these commands are run.
 const (
-	wantWholeDump = "take the whole file: the dump in this bundle does not show who holds the lock"
-	wantShims     = "all shims write their goroutines to the journal of containerd"
-	wantPlugins   = "a plugin that has run for minutes waits for its daemon or its datastore: look into their log then"
-	wantPluginLog = "the plugin is a client of this daemon, and the daemon of the API server: one of them did not do its part"
-	wantNode      = "NODE is the address of the node"
-	wantXid       = "its lines with NVRM tell of the driver, those with Xid of a fault of a GPU"
-	wantTwice     = "twice, 20 s apart, shows what does not move; it needs the rights of an administrator"
-	wantNoArgs    = "without the arguments of the processes: reading those can hang on a process in state D"
+	wantWholeDump   = "take the whole file: the dump in this bundle does not show who holds the lock"
+	wantShims       = "all shims write their goroutines to the journal of containerd"
+	wantPlugins     = "a plugin that has run for minutes waits for its daemon or its datastore: look into their log then"
+	wantPluginLog   = "the plugin is a client of this daemon, and the daemon of the API server: one of them did not do its part"
+	wantNode        = "NODE is the address of the node"
+	wantXid         = "its lines with NVRM tell of the driver, those with Xid of a fault of a GPU"
+	wantTwice       = "twice, 20 s apart, shows what does not move; it needs the rights of an administrator"
+	wantGracePeriod = "a stall that RCU reports names the CPU, or the task, that holds up whoever waits there"
+	wantLastWords   = "its last lines before the end say why it ended"
+	wantDisk        = "which file systems lie on %s: those of the runtime and the kubelet, or the volume of one pod"
+	wantClients     = "the line does not say which client it was; this is the kubelet's own certificate"
+	wantNoArgs      = "without the arguments of the processes: reading those can hang on a process in state D"
 )
 
 var runtimeDumps = []string{"goroutines.containerd", "goroutines.dockerd", "goroutines.crio"}
@@ -233,6 +240,9 @@ const rebooted = "notready-rebooted"
 
 // deadRuntime are the rules that say that the runtime is gone, stopped, or cannot react to a signal.
 var deadRuntime = []string{"runtime-process-down", "runtime-process-stopped"}
+
+// ofDisks are the rules that a failing device speaks for, whoever uses it.
+var ofDisks = []string{"block-io-hung-task", "notready-image-fs"}
 
 // deadRuntimeSigns are events by which the runtime cannot react to a signal: nobody listens at its
 // socket, or it sits in the kernel, where the kernel's own stacks say more.

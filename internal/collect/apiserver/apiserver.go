@@ -295,7 +295,7 @@ func (c *collector) collect(ctx context.Context, r *request) {
 		writeIndented(sp, whole.Bytes())
 	}
 	if r.dump {
-		// Such a name dates a dump (stackdump.TimeInName).
+		// Such a name dates a dump (layout.DumpTime).
 		item.Name = "dumps/" + r.item + "-goroutine-stacks-" + c.now().Format("2006-01-02T150405Z") + ".log"
 		if got.outcome == "" || sp.Size() > 0 {
 			c.dumped = true

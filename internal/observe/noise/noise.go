@@ -63,6 +63,10 @@ var Sorts = []Sort{
 		Also: []string{"unable to find data in memory cache"}, Why: "cAdvisor has no numbers of it yet: only metrics lack them",
 	},
 	{
+		Name: "disk map", Literals: []string{"Failed to get disk map"},
+		Why: "cAdvisor has no number of a disk, as of one path of NVMe's multipath: only metrics lack it",
+	},
+	{
 		Name: "too many DNS servers", Literals: []string{"Nameserver limits were exceeded", "Nameserver limits exceeded"},
 		Why: "pods get the first three servers of the node's resolv.conf",
 	},

@@ -32,6 +32,7 @@ var driverTexts = []driverText{
 	{"hostbyte=DID_TIME_OUT", "", timeout, ""},
 	{"hostbyte=DID_NO_CONNECT", "", timeout, ""},
 	{"hostbyte=DID_TRANSPORT_", "", timeout, ""},
+	{"hostbyte=DID_BAD_TARGET", "", timeout, ""},
 	{"ontroller lockup detected", "", timeout, ""},
 	{"Device offlined - not ready after error recovery", "", timeout, ""},
 	{"exception Emask", " frozen", timeout, ""},
@@ -102,7 +103,7 @@ func DriverTexts() []string {
 //	lpfc 0000:05:00.0: 0:(0):0713 SCSI layer issued Device Reset (0, 1) return x2002
 //	sd 0:0:0:0: [sda] tag#11 timing out command, waited 180s      (drivers/scsi/scsi_lib.c, as are the next two)
 //	sd 0:0:0:0: [sda] tag#0 FAILED Result: hostbyte=DID_TIME_OUT driverbyte=DRIVER_OK cmd_age=180s
-//	sd 3:0:0:1: [sdd] tag#12 FAILED Result: hostbyte=DID_NO_CONNECT driverbyte=DRIVER_OK cmd_age=0s      (also DID_TRANSPORT_DISRUPTED, …_FAILFAST)
+//	sd 3:0:0:1: [sdd] tag#12 FAILED Result: hostbyte=DID_NO_CONNECT driverbyte=DRIVER_OK cmd_age=0s      (also DID_TRANSPORT_DISRUPTED, …_FAILFAST, DID_BAD_TARGET)
 //	sd 0:0:0:0: Device offlined - not ready after error recovery
 //	ata1.00: exception Emask 0x0 SAct 0x7 SErr 0x0 action 0x6 frozen      (frozen: a command ran into its time limit)
 //	ata1.00: qc timeout (cmd 0xec)

@@ -122,6 +122,24 @@ func ReadOnly(r *event.Record) (event.Event, bool) {
 	), ok && device != ""
 }
 
+// Overlay is overlayfs, which cannot read a directory of the layers below it (fs/overlayfs/namei.c,
+// super.c): EIO is the disk's, or that of a file system which has shut down, EUCLEAN that of a damaged one.
+//
+//	overlayfs: failed to get redirect (-5)      (also origin, metacopy)
+//	overlayfs: failed to verify origin (a/b, ino=7, err=-117)
+func Overlay(r *event.Record) (event.Event, bool) {
+	text := strings.TrimRight(r.Message(), " ")
+	what := "error"
+	if strings.HasSuffix(text, "-117)") {
+		what = "file-system"
+	}
+	failed := scan.ContainsAny(text, []string{"(-5)", " err=-5)", "(-117)", " err=-117)"})
+	return event.New(
+		event.KindBlockError, "overlayfs cannot read the directories below it", event.FieldDevice.Text("overlay"),
+		event.FieldWhat.Text(what),
+	), failed
+}
+
 // ThinPool is a pool of device-mapper that has no space left for what is written to its devices:
 // writers wait for a minute, and fail then.
 //

@@ -44,6 +44,34 @@ func RefusedWrite(kind event.Kind, says, reason string) func(r *event.Record) (e
 	}
 }
 
+// FailedCall makes an event of EIO of a call on a file, with the words of Go's os package or of glibc:
+//
+//	lstat /run/containerd/io.containerd.runtime.v2.task/system/etcd/rootfs: input/output error
+//	open /var/lib/kubelet/pods/<uid>/etc-hosts: input/output error
+//
+// A volume of a pod, and what is below the root of a container, may lie anywhere.
+func FailedCall(r *event.Record) (event.Event, bool) {
+	text := strings.ReplaceAll(r.Raw, `\"`, `"`)
+	before, _, ok := strings.Cut(text, ": input/output error")
+	if !ok {
+		before, _, ok = strings.Cut(text, ": Input/output error")
+	}
+	words := strings.FieldsFunc(before[max(0, len(before)-maxCall):], func(c rune) bool { return strings.ContainsRune(" :\"'‘’=(", c) })
+	if !ok || len(words) < 2 {
+		return event.Event{}, false
+	}
+	path, call := words[len(words)-1], words[len(words)-2]
+	e := event.New(
+		event.KindIOError, "an input/output error at "+path, event.FieldPath.Text(path), event.FieldCall.Text(call),
+	)
+	e.IDs.Container = scan.FindID(path)
+	return e, strings.HasPrefix(path, "/") && !scan.ContainsAny(path, []string{"/rootfs/", "/volumes/", "/volumeDevices/"}) &&
+		!strings.HasPrefix(path, "/sys/") && !strings.HasPrefix(path, "/proc/") && !strings.HasPrefix(path, "/dev/")
+}
+
+// maxCall is how long a call with its path is at most.
+const maxCall = 1024
+
 // writeOf is the path and the call before the reason why it failed; both are empty where that was
 // no write.
 func writeOf(before string) (path, call string) {

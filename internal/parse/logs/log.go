@@ -163,7 +163,7 @@ func (l *logReader) readText(n int, b []byte) bool {
 func (l *logReader) readHeaded(n int, raw, b []byte, s *scannedLine) bool {
 	h := &s.header
 	if h.body == none {
-		quoted := cutQuotedKlog(b)
+		quoted := cutQuoted(b, quotations)
 		if quoted == nil {
 			return l.readContinuation(n, raw, b, s)
 		}
@@ -270,7 +270,7 @@ func (l *logReader) yieldMessage(rec event.Record, h *header, msg string) bool {
 		rec.Text, rec.Fields = parseTerminal(msg)
 	case klog:
 		if h.carried {
-			msg = undoOctal(msg)
+			msg = lines.UndoOctal(msg)
 		}
 		if strings.HasSuffix(msg, "=<") { // klog writes a value of several lines as a block
 			return l.holdMessage(&held{rec: rec, body: klog, bare: !h.carried, raw: []byte(msg)})
@@ -279,37 +279,13 @@ func (l *logReader) yieldMessage(rec event.Record, h *header, msg string) bool {
 	case logrus:
 		return l.readLogrus(rec, h, msg)
 	default:
-		rec.Text = undoEscapes(msg)
+		rec.Text = lines.UndoEscapes(msg)
 		if h.carried {
-			rec.Text = undoOctal(rec.Text)
+			rec.Text = lines.UndoOctal(rec.Text)
 		}
 	}
 	return l.yieldRecord(rec)
 }
-
-// undoOctal gives a message of several lines its line breaks back, which rsyslog writes as #012,
-// and tabs as #011 (parser.escapeControlCharactersOnReceive). A line of its own, as of a panic in
-// the journal, starts with #011. Other messages of one line stay as they are.
-func undoOctal(s string) string {
-	if !strings.Contains(s, "#012") && !strings.HasPrefix(s, "#011") {
-		return s
-	}
-	return octal.Replace(s)
-}
-
-// undoEscapes gives a goroutine dump its line breaks back that stands, escaped, in a line of no
-// known shape, as loggers write values: dump="goroutine 1 [running]:\nmain.main()…". Other lines
-// stay as they are.
-func undoEscapes(s string) string {
-	if !strings.Contains(s, `]:\n`) || !strings.Contains(s, "goroutine ") {
-		return s
-	}
-	return escapes.Replace(s)
-}
-
-var escapes = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\r`, "\r", `\"`, `"`)
-
-var octal = strings.NewReplacer("#012", "\n", "#011", "\t", "#015", "\r")
 
 // yieldRecord yields a record that is complete, with a remark when journald printed a size instead
 // of its text.
@@ -364,7 +340,7 @@ func (l *logReader) readContinuation(n int, raw, b []byte, s *scannedLine) bool 
 	if rec.Raw = lines.Clip(rec.Text); len(raw) != len(b) {
 		rec.Raw = lines.Clip(raw)
 	}
-	rec.Text = undoEscapes(rec.Text)
+	rec.Text = lines.UndoEscapes(rec.Text)
 	if text, fields := parseKlog(rec.Text); len(fields) > 0 && rec.Unit == "" {
 		rec.Text, rec.Fields = text, fields // a message of klog without its header, as pages of logs show it
 	}

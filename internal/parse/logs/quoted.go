@@ -2,18 +2,21 @@ package logs
 
 import (
 	"bytes"
+	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// cutQuotedKlog returns the line of klog that somebody quotes inside of a line without a header, with
-// what stands behind it cut off where it is in quotes; nil where there is none:
+// cutQuoted returns the line of a log that somebody quotes inside of a line, behind one of the signs
+// opens, with what stands behind it cut off where it is in quotes; nil where there is none. Behind a
+// backquote, as code of Markdown, it may have any header, and else that of klog:
 //
 //	`E1108 09:30:11.885000    2917 kubelet.go:2412] skipping pod synchronization - …`
 //	the kubelet says: E1108 09:30:11.885000    2917 kubelet.go:2412] skipping pod synchronization - …
-func cutQuotedKlog(b []byte) []byte {
+//	crio's log shows `Nov 08 09:30:11 node-1 crio[812]: fatal error: concurrent map writes`
+func cutQuoted(b []byte, opens string) []byte {
 	for at := 1; at < min(len(b), maxProse); at++ {
-		if !opensQuotation(b[at-1]) || !lines.StartsWith(b[at:], "I", "W", "E", "F") || !IsKlog(b[at:]) {
+		if strings.IndexByte(opens, b[at-1]) < 0 || !beginsQuoted(b[at:], b[at-1]) {
 			continue
 		}
 		quoted := b[at:]
@@ -30,7 +33,16 @@ func cutQuotedKlog(b []byte) []byte {
 	return nil
 }
 
+// beginsQuoted says that a text behind the sign open is a line of a log.
+func beginsQuoted(text []byte, open byte) bool {
+	if open == '`' {
+		return HasHeader(text)
+	}
+	return lines.StartsWith(text, "I", "W", "E", "F") && IsKlog(text)
+}
+
 // maxProse is how far into a line a quotation is looked for, in bytes.
 const maxProse = 512
 
-func opensQuotation(c byte) bool { return bytes.IndexByte([]byte(" \t`\"'(>:|"), c) >= 0 }
+// quotations are signs behind which a line of klog may be quoted.
+const quotations = " \t`\"'(>:|"

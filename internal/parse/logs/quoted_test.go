@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/logs"
 	"github.com/plegdiag/plegdiag/internal/parse/parsetest"
 )
 
@@ -27,6 +29,23 @@ func TestQuotedInALine(t *testing.T) {
 	a := parsetest.Read(t, parsetest.Format(t, "text"), []byte("prices fell: E0317 04 of them] went\nI think E0317 is a code\n"), nil)
 	for i := range a.Records {
 		require.False(t, a.Records[i].Time.Known)
+	}
+}
+
+// TestCodeInASentence holds that a line of a journal is read where somebody sets it as code inside of a
+// sentence, in a log and in prose, and that other code is not.
+func TestCodeInASentence(t *testing.T) {
+	const said = `Nov 03 07:41:26 node-1 crio[2210]: fatal error: concurrent map iteration and map write`
+	for name, format := range map[string]parse.Format{
+		"a log": parsetest.Format(t, "text"), "prose": {Name: parse.Prose, Reader: parse.Records(logs.ReadStamped)},
+	} {
+		a := parsetest.Read(t, format, []byte("what we see of `crio` is this:\nits log showed `"+said+"`, and no more\n"), nil)
+		require.Len(t, a.Records, 2, name)
+		require.False(t, a.Records[0].Time.Known, name)
+		r := &a.Records[1]
+		require.True(t, r.Time.Known, name)
+		require.Equal(t, "node-1 crio", r.Host+" "+r.Unit, name)
+		require.Equal(t, "fatal error: concurrent map iteration and map write", r.Text, name)
 	}
 }
 

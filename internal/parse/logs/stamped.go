@@ -17,7 +17,8 @@ import (
 //	and containerd was restarted.
 //
 // Lines that carry the header of a log are read as ReadLines does; the marks of a quotation or of a
-// list may stand before it. All others are somebody's words: they are used, and none is wanted.
+// list may stand before it, and a sentence where it is code of Markdown. All others are somebody's
+// words: they are used, and none is wanted.
 func ReadStamped(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		l := newLogReader(in, yield)
@@ -27,7 +28,12 @@ func ReadStamped(in lines.Input) iter.Seq2[event.Record, error] {
 
 // readStampedLine reads a line that has a header, and accounts for any other.
 func (l *logReader) readStampedLine(line lines.Line) bool {
-	b := TrimQuotation(lines.TrimReturn(line.Bytes))
+	b := lines.TrimReturn(line.Bytes)
+	if code := cutQuoted(b, "`"); code != nil {
+		b = code
+	} else {
+		b = TrimQuotation(b)
+	}
 	if len(b) > 0 && (HasHeader(b) || IsJournalJSON(b) || b[0] == '{' && (IsKlog(b) || IsLogrus(b) || IsContainer(b))) {
 		line.Bytes = b
 		return l.readLine(line)

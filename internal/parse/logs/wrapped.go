@@ -147,7 +147,7 @@ func (l *logReader) readWrapped(line lines.Line) bool {
 	w := &l.wrapped
 	b := cutPad(lines.TrimReturn(line.Bytes), w.pad)
 	if w.first > 0 && line.Cut == 0 && mayGoOn(b) {
-		switch cut := cutsWords(w.text, b); {
+		switch cut := lines.CutsWords(w.text, b); {
 		case cut: // and the blank between them was lost
 			w.addSeam(b)
 			fallthrough

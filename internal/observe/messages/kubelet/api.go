@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
@@ -183,7 +184,7 @@ const urlBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 
 // ControlPlane is what the API server and the node controller (kube-controller-manager) say in logs of
 // their own, mostly those of containers.
-var ControlPlane = table.Table{Component: "node", Relays: []string{""}, Rows: []table.Row{
+var ControlPlane = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Rows: []table.Row{
 	{[]string{"Unable to authenticate the request"}, clientRefused},
 	{[]string{"been updated", "dding it to the Taint queue"}, nodeSilent},
 }}
@@ -228,6 +229,9 @@ func nodeSilent(r *event.Record) (event.Event, bool) {
 	return e, name != ""
 }
 
+// withControlPlane are programs that hold the API server and the kubelet in one process.
+var withControlPlane = []string{"k3s", "rke2", "snap.microk8s.daemon-kubelite", "microk8s.daemon-kubelite", "kubelite"}
+
 // clientRefused is a client whose certificate is expired, Kubernetes 1.9 to 1.37; the line does not say
 // which client:
 //
@@ -235,6 +239,9 @@ func nodeSilent(r *event.Record) (event.Event, bool) {
 //	≥ 1.21  "Unable to authenticate the request" err="[x509: certificate has expired or is not yet valid: current time … is after …, …]"
 func clientRefused(r *event.Record) (event.Event, bool) {
 	_, reason, expired := strings.Cut(r.Raw, "x509: certificate has expired")
+	if daemon.Writer(r.Unit) == "kubelet" && !slices.Contains(withControlPlane, r.Unit) {
+		return event.Event{}, false // somebody asks the kubelet
+	}
 	e := event.New(event.KindClientRefused, "the API server refuses the expired certificate of a client")
 	e.Component, e.Source = facts.Kubernetes, facts.Kubernetes
 	e.AddText(event.FieldError, "x509: certificate has expired"+table.Clip(reason))

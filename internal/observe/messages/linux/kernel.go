@@ -55,6 +55,7 @@ var Table = table.Table{
 		{[]string{": switching pool to "}, storage.ThinPool},
 		{[]string{"Delayed block allocation failed "}, storage.LostWrite},
 		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure"}, storage.NVMeTimeout},
+		{[]string{"overlayfs: failed to "}, storage.Overlay},
 		{storage.DriverTexts(), storage.Driver},
 		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", " status: scsi 0x"}, storage.Lost},
 		{[]string{"soft lockup"}, softLockup},

@@ -17,10 +17,11 @@ import (
 // left. The words are Go's, glibc's or the kernel's.
 var Limits = table.Table{
 	Component: "node",
-	Relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd", "cni", "dbus"},
+	Relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd", "cni", "dbus", "kernel"}, // Talos' own process writes into the kernel's log
 	Rows: []table.Row{
 		{[]string{"no space left on device", "No space left on device"}, storage.RefusedWrite(event.KindNoSpace, "no space or no inode is left for ", "no space left on device")},
 		{[]string{"read-only file system", "Read-only file system"}, storage.RefusedWrite(event.KindWriteRefused, "the file system is read-only at ", "read-only file system")},
+		{[]string{": input/output error", ": Input/output error"}, storage.FailedCall},
 		{[]string{"too many open files", "inotify_add_watch", "Too many open files"}, descriptorLimit},
 		{[]string{"ransport endpoint is not connected", "tale NFS file handle", "tale file handle"}, mountDead},
 		{[]string{"peration with the given ", "is already in progress"}, volumePending},

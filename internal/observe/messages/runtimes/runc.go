@@ -90,6 +90,9 @@ func runcFailed(r *event.Record) (event.Event, bool) {
 	if inside := why.reason == "missing" && strings.Contains(r.Raw, "container process"); inside { // the image has none
 		return event.Event{}, false
 	}
+	if strings.Contains(r.Raw, ": container does not exist") {
+		return runcForgot(r)
+	}
 	verb := "unknown"
 	if v := scan.FirstWord(scan.After(r.Raw, "OCI runtime ")); v == "exec" || v == "create" || v == "start" || v == "state" {
 		verb = v
@@ -111,6 +114,20 @@ func runcFailed(r *event.Record) (event.Event, bool) {
 	}
 	e.IDs.Container = scan.FindID(r.Raw)
 	return e, true
+}
+
+// runcForgot is a container that is to be killed, and of which runc knows nothing: it was deleted after its
+// end, of which containerd does not know. To delete it again is no failure.
+//
+//	failed to stop container "<id>": failed to kill container "<id>": runc did not terminate successfully: container does not exist
+func runcForgot(r *event.Record) (event.Event, bool) {
+	of := scan.After(r.Raw, "failed to kill container ")
+	e := event.New(
+		event.KindRuncFailed, "runc kill failed: runc knows no such container", event.FieldVerb.Text("kill"), event.FieldReason.Text("gone"),
+		event.FieldError.Text("container does not exist"),
+	)
+	e.IDs.Container = scan.FindID(of)
+	return e, e.IDs.Container != ""
 }
 
 // runcTexts finds the texts of all runcReasons in one look at a line: a probe whose program is

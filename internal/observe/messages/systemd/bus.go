@@ -24,6 +24,8 @@ var Bus = table.Table{
 		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, callTimeout},
 		{[]string{"sd-bus call: "}, crunCall},
 		{[]string{"system_bus_socket", "run/systemd/private", "dbus connection failed after", "ailed to connect to bus: ", "ailed to get D-Bus connection: "}, busUnreachable},
+		{[]string{"ailed to set up API bus: ", "ailed to get initial list of names: "}, managerUnserved},
+		{[]string{"Failed to start message bus: "}, busNotStarted},
 	},
 }
 
@@ -200,6 +202,29 @@ func busUnreachable(r *event.Record) (event.Event, bool) {
 	}
 	e.IDs.Container = scan.FindID(text)
 	return e, true
+}
+
+// managerUnserved is PID 1 itself, to which the bus does not answer when it registers there (core/dbus.c);
+// it waits 25 s for each:
+//
+//	Failed to get initial list of names: Connection timed out      (229 to 237)
+//	Failed to set up API bus: Connection timed out
+func managerUnserved(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	e := event.New(
+		event.KindBusUnreachable, "the bus does not serve PID 1", event.FieldError.Text(text), event.FieldRunc.Bool(false),
+		event.FieldAgain.Bool(false), event.FieldOnContainer.Bool(false),
+	)
+	return e, table.FromManager(r) && strings.HasPrefix(text, "Failed to ")
+}
+
+// busNotStarted is the last word of a dbus-daemon that cannot start (bus/main.c):
+//
+//	dbus-daemon[3048]: Failed to start message bus: Failed to open "/etc/selinux/targeted/contexts/dbus_contexts"
+func busNotStarted(r *event.Record) (event.Event, bool) {
+	reason := scan.After(r.Message(), "Failed to start message bus: ")
+	return event.New(event.KindCrash, "the bus does not start: "+reason, event.FieldReason.Text(reason)),
+		reason != "" && daemon.Writer(r.Unit) == "dbus"
 }
 
 // connectErrors are the errors of connect(2) that speak of a daemon that is gone or does not listen;
