@@ -19,6 +19,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/talos"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/tools"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
 // tables in the order in which they are tried; every matching row makes an event.
@@ -36,7 +37,7 @@ func Literals() []string {
 			all = append(all, row.Literals...)
 		}
 	}
-	all = slices.Concat(all, dumpLiterals, traceLiterals, loss.Literals())
+	all = slices.Concat(all, dumpLiterals, traceLiterals, taskStates, loss.Literals())
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -135,6 +136,9 @@ func spellOut(r *event.Record) string {
 	}
 	return said.String()
 }
+
+// taskStates stand in the line before the stack of a task, since Linux 5.10.
+var taskStates = scan.WithEach(" state:", "RSDTtXZPI", " stack:")
 
 // traceLiterals stand in the line before a stack, in every spelling, or in one of its registers.
 var traceLiterals = []string{

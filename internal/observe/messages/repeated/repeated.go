@@ -158,7 +158,7 @@ func ScopeStart(id string, edge event.Edge) event.Event {
 // ManagerCrash is the row of the end of PID 1, which PID 1 and the kernel tell.
 var ManagerCrash = table.Row{managerCrashes, managerCrash}
 
-var managerCrashes = []string{", dumped core as pid", "core dump failed", "for core dump", ", not dumping core", " from PID ", "Freezing execution", "traps: systemd[1] ", "systemd[1]: segfault at "}
+var managerCrashes = []string{", dumped core as pid", "core dump failed", "for core dump", ", not dumping core", " from PID ", " from our own process", " from unknown sender process", "Freezing execution", "traps: systemd[1] ", "systemd[1]: segfault at "}
 
 // managerCrash is the end of PID 1 (src/core/crash-handler.c): it sleeps for ever after its last word,
 // and the kernel cannot do without it. A user's manager just ends.

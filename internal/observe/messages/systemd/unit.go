@@ -29,7 +29,7 @@ var Units = table.Table{
 			[]string{"Active: active", "Active: failed", "Active: inactive", "Active: activating", "Active: deactivating"},
 			unitActive,
 		},
-		{[]string{" Tasks: ", " (limit: "}, unitTasks},
+		{[]string{" Tasks: ", "\nTasks: ", " (limit: "}, unitTasks},
 		{[]string{"Main PID: "}, unitPID},
 	},
 }
