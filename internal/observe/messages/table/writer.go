@@ -2,6 +2,7 @@ package table
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
@@ -19,10 +20,11 @@ var hostPrograms = []string{
 	"audit", "auditd", "systemd-udevd", "systemd-journald", "systemctl", "systemd-run", "dbus-send", "busctl", "NetworkManager", "polkitd",
 }
 
-// WriterOf is the component that writes under a syslog identifier, or HostProgram.
+// WriterOf is the component that writes under a syslog identifier, or HostProgram; journalctl -o
+// with-unit names the unit in its place.
 func WriterOf(unit string) string {
 	owner := daemon.Writer(unit)
-	if owner == "" && slices.Contains(hostPrograms, unit) {
+	if owner == "" && slices.Contains(hostPrograms, strings.TrimSuffix(unit, ".service")) {
 		return HostProgram
 	}
 	return owner
