@@ -45,12 +45,37 @@ func (s *story) findUnits() units {
 			return unitsOf(unit)
 		}
 	}
-	for _, m := range embedders {
-		if slices.ContainsFunc(s.timeline.Events, m.isIn) {
-			return units{m.kubelet, m.runtime, m.log}
-		}
+	if m := s.findEmbedder(); m != nil {
+		return units{m.kubelet, m.runtime, m.log}
 	}
 	return units{}
+}
+
+// maxEmbedded bounds the events that are asked for an embedder: it signs all of its lines, and a node
+// that flaps has 100 000 of them.
+const maxEmbedded = 5000
+
+// findEmbedder returns the first of the embedders that a line shows; nil where none does.
+func (s *story) findEmbedder() *embedder {
+	found, asked := len(embedders), 0
+	for _, e := range s.timeline.Events {
+		if e.Component != "kubelet" && e.Component != "containerd" && e.Component != "shim" || len(e.Evidence) == 0 {
+			continue
+		}
+		if asked++; asked > maxEmbedded {
+			break
+		}
+		for i := range found {
+			if embedders[i].isIn(e.Evidence[0].Text) {
+				found = i
+				break
+			}
+		}
+	}
+	if found == len(embedders) {
+		return nil
+	}
+	return &embedders[found]
 }
 
 // unitsOf are the units beside one that holds a kubelet.
@@ -68,13 +93,10 @@ func unitsOf(kubelet string) units {
 	return u
 }
 
-// isIn says that a program has signed the line of an event of the kubelet or of containerd, or that the line
-// names its socket.
-func (m *embedder) isIn(e *event.Event) bool {
-	if e.Component != "kubelet" && e.Component != "containerd" && e.Component != "shim" || len(e.Evidence) == 0 {
-		return false
-	}
-	return slices.ContainsFunc(m.signs, func(sign string) bool { return strings.Contains(e.Evidence[0].Text, sign) })
+// isIn says that a program has signed a line of the kubelet or of containerd, or that the line names its
+// socket.
+func (m *embedder) isIn(line string) bool {
+	return slices.ContainsFunc(m.signs, func(sign string) bool { return strings.Contains(line, sign) })
 }
 
 // isEmbedded says that containerd has no unit of its own name.
