@@ -79,10 +79,11 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 	z.addCopies(copies, node)
 	z.node = decideNodeZone(sources, node)
 	for file, own := range z.files {
-		if own.proven && len(z.node.turns) > 1 &&
-			ballots[file].countAgreeing(z.node.rule) > ballots[file].countAgreeing(own.rule) {
-			// which knows of a turn that few lines of the file are from beyond
-			own.rule, own.note = z.node.rule, ""
+		b := ballots[file]
+		narrowed := b.narrowTurns(z.node.rule)
+		if own.proven && len(narrowed.turns) > 1 && b.countAgreeing(narrowed) > b.countAgreeing(own.rule) {
+			// the node knows of a turn that few lines of the file are from beyond
+			own.rule, own.note = narrowed, ""
 			own.basis = fmt.Sprintf("zone %s from lines that carry both clocks", zoneNames(own.turns))
 			z.files[file] = own
 		}
@@ -109,8 +110,9 @@ func (z *zones) addCopies(copies map[string][]Pair, node map[time.Duration]int) 
 		offset, n := mostVotes(b.at)
 		own := zone{rule: b.findTurns(offset)}
 		agree, enough := b.countAgreeing(own.rule), n > 1 || known == 0
-		if inNode := b.countAgreeing(z.node.rule); known > 0 && inNode >= agree {
-			own.rule, agree, enough = z.node.rule, inNode, true
+		narrowed := b.narrowTurns(z.node.rule)
+		if inNode := b.countAgreeing(narrowed); known > 0 && inNode >= agree {
+			own.rule, agree, enough = narrowed, inNode, true
 		}
 		if 2*agree > len(copies[file]) && enough {
 			own.basis = fmt.Sprintf("zone %s from lines that another file holds with a full stamp",
@@ -120,6 +122,29 @@ func (z *zones) addCopies(copies map[string][]Pair, node map[time.Duration]int) 
 			node[offset] += n
 		}
 	}
+}
+
+// narrowTurns narrows the time in which each turn of a rule was by the pairs in it that show the
+// offset from before or after it. Only pairs that are in order narrow it.
+func (b *ballot) narrowTurns(r rule) rule {
+	r.turns = slices.Clone(r.turns)
+	for i := 1; i < len(r.turns); i++ {
+		before, turn := r.turns[i-1].Offset, &r.turns[i]
+		after, from := turn.After, turn.From
+		for _, p := range b.pairs {
+			switch d := offsetOfPair(p); {
+			case p.Late || !p.True.After(turn.After) || !p.True.Before(turn.From):
+			case (d-before).Abs() <= slack && p.True.After(after):
+				after = p.True.UTC()
+			case (d-turn.Offset).Abs() <= slack && p.True.Before(from):
+				from = p.True.UTC()
+			}
+		}
+		if after.Before(from) {
+			turn.After, turn.From = after, from
+		}
+	}
+	return r
 }
 
 // countAgreeing counts the pairs that a clock of the rule would have written.
