@@ -111,6 +111,18 @@ func TestTurnedClocks(t *testing.T) {
 			want: []string{"2025-10-25T10:00:00Z", "2025-10-26T10:00:00Z ±1h0m1s", "2025-10-27T11:00:00Z"}, note: "the hour of 1 stamps",
 		},
 		{
+			name: "one line from before the turn, that other files saw less exactly", in: lines("Oct 26 01:30:00", "Oct 26 03:30:00"),
+			sources: []Source{
+				func() Source {
+					s := turning
+					s.Turns = []Turn{{time.Time{}, utc("2025-10-24T22:00:00Z"), 2 * time.Hour}, {utc("2025-10-25T23:00:00Z"), utc("2025-10-26T08:00:00Z"), time.Hour}}
+					return s
+				}(),
+				pairs("x.log", same("Oct 26 02:59:59", "2025-10-26T00:59:59Z"), same("Oct 26 02:00:05", "2025-10-26T01:00:05Z"), same("Oct 26 02:00:06", "2025-10-26T01:00:06Z")),
+			},
+			want: []string{"2025-10-25T23:30:00Z", "2025-10-26T02:30:00Z"}, basis: "zone +02:00, from 2025-10-26 on +01:00 from lines that carry both clocks, year 2025 from lines that carry both clocks",
+		},
+		{
 			name: "two clocks in one file are no turn", in: lines("Oct 25 12:00:00"),
 			sources: []Source{func() Source {
 				s := turning
