@@ -90,9 +90,9 @@ func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) R
 		}
 		result.Findings = append(result.Findings, p.Finding)
 	}
-	if s.onWindows() {
+	if s.node().windows {
 		result.leaveLinux()
-	} else if u := s.findUnits(); u.kubelet != "" {
+	} else if u := s.node().units; u.kubelet != "" {
 		result.nameUnits(u)
 	}
 	return result
@@ -121,6 +121,22 @@ type story struct {
 	episodes  []episode
 	last      time.Time       // see findLastMoment; zero until asked for
 	dropped   map[string]bool // rules of possible findings that are only weighed here
+	found     *node           // see node; nil until asked for
+}
+
+// node is what the evidence shows of the node itself.
+type node struct {
+	runtimes       []string // see findRuntimes
+	units          units    // see findUnits
+	talos, windows bool
+}
+
+// node looks for what the evidence shows of the node, once: each question asks all events.
+func (s *story) node() *node {
+	if s.found == nil {
+		s.found = &node{runtimes: s.findRuntimes(), units: s.findUnits(), talos: s.onTalos(), windows: s.onWindows()}
+	}
+	return s.found
 }
 
 // part is a finding with what its role follows from.

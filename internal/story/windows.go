@@ -13,8 +13,10 @@ import (
 var windowsFacts = map[string]string{"os.name": "Windows", "kernel.version": "10.0."}
 
 // windowsWords stand in lines of a node with Windows, and of no other: the pipes at which its runtimes
-// listen.
+// listen. All have inWindowsWords, which is looked for first.
 var windowsWords = []string{"npipe:", `\pipe\`, "//./pipe/"}
+
+const inWindowsWords = "pipe"
 
 // onWindows says that the evidence is of a node with Windows, on which no command of a rule runs.
 func (s *story) onWindows() bool {
@@ -28,7 +30,8 @@ func (s *story) onWindows() bool {
 	}
 	return slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
 		return slices.ContainsFunc(e.Evidence, func(q event.Quote) bool {
-			return slices.ContainsFunc(windowsWords, func(word string) bool { return strings.Contains(q.Text, word) })
+			return strings.Contains(q.Text, inWindowsWords) &&
+				slices.ContainsFunc(windowsWords, func(word string) bool { return strings.Contains(q.Text, word) })
 		})
 	})
 }

@@ -17,7 +17,7 @@ import (
 // Input and output are in the order of time.
 func foldCopies(events []*event.Event) []*event.Event {
 	f := folder{
-		seed: maphash.MakeSeed(), folds: map[uint64]*copyGroups{},
+		seed: maphash.MakeSeed(), folds: make(map[uint64]*copyGroups, len(events)),
 		turns: map[fileContent]*filePlace{}, repeats: map[*event.Event]int{},
 	}
 	kept := events[:0:0]

@@ -22,6 +22,7 @@ type pairer struct {
 	// closed are the closed intervals by the position of their begin, for other spans that began
 	// with the same line.
 	closed map[event.Pos]*event.Event
+	begins int // edges that are begins
 }
 
 // process is a process that writes edges of one class into a file.
@@ -38,7 +39,7 @@ type process struct {
 func pairSpans(events []*event.Event, coverage []Coverage) []*event.Event {
 	p := newPairer(events, coverage)
 	var done, foreign []*event.Event
-	places, groups := map[group]int{}, [][]*event.Event(nil) // in the order of their first edges
+	places, groups := make(map[group]int, p.begins), [][]*event.Event(nil) // in the order of their first edges
 	for _, e := range events {
 		if e.Span.Key == "" {
 			done = append(done, e)
@@ -85,7 +86,9 @@ func newPairer(events []*event.Event, coverage []Coverage) *pairer {
 		w := process{e.Pos().File, spanClass(e.Span.Key), e.IDs.PID}
 		p.alive[w] = e.Start.T
 		p.latest[process{file: w.file, class: w.class}] = e
-		if e.Span.Edge == event.End {
+		if e.Span.Edge == event.Begin {
+			p.begins++
+		} else if e.Span.Edge == event.End {
 			p.ends[w.class] = laterTime(p.ends[w.class], laterTime(e.Start.T, p.logEnd[w.file]))
 		}
 	}

@@ -175,7 +175,11 @@ func (q *sequence) countCycles(c *cycle) {
 
 // timeAt is what stamp i shows when the sequence is moved base cycles forward.
 func (q *sequence) timeAt(c *cycle, i, base int) time.Time {
-	return c.forward(q.stamps[i].main.T, base+q.stamps[i].carry)
+	s := &q.stamps[i]
+	if base+s.carry == 0 {
+		return s.main.T
+	}
+	return c.forward(s.main.T, base+s.carry)
 }
 
 // windowAt is the window of the sequence in UTC, when it is moved base cycles forward.
@@ -192,12 +196,12 @@ func (q *sequence) fitWindow(c *cycle, w Window, z zone) int {
 		base, impossible int
 		gap, end         time.Duration
 	}
-	guess := q.guessCycles(c, w)
+	guess, leapDays := q.guessCycles(c, w), q.listLeapDays(c)
 	var choices []choice
 	for base := guess - c.tries; base <= guess+c.tries; base++ {
 		s := q.windowAt(c, base, z)
 		gap := max(0, w.Start.Sub(s.End)-c.near, s.Start.Sub(w.End)-c.near)
-		choices = append(choices, choice{base, q.countImpossibleDates(c, base), gap, s.End.Sub(w.End).Abs()})
+		choices = append(choices, choice{base, q.countImpossible(leapDays, c, base), gap, s.End.Sub(w.End).Abs()})
 	}
 	return slices.MinFunc(choices, func(a, b choice) int {
 		return cmp.Or(cmp.Compare(a.impossible, b.impossible), cmp.Compare(a.gap, b.gap), cmp.Compare(a.end, b.end))
@@ -213,12 +217,23 @@ func (q *sequence) guessCycles(c *cycle, w Window) int {
 	return w.End.Year() - last.Year()
 }
 
-// countImpossibleDates counts stamps of 29 February that fall into common years.
-func (q *sequence) countImpossibleDates(c *cycle, base int) int {
-	n := 0
+// listLeapDays lists the stamps of 29 February by their indexes; none where the cycle is a day.
+func (q *sequence) listLeapDays(c *cycle) (all []int) {
+	if c == &daily {
+		return nil
+	}
 	for i := range q.stamps {
-		t := q.stamps[i].main.T
-		if t.Month() == time.February && t.Day() == 29 && c != &daily && q.timeAt(c, i, base).Day() != 29 {
+		if _, month, day := q.stamps[i].main.T.Date(); month == time.February && day == 29 {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
+// countImpossible counts stamps of 29 February that fall into common years.
+func (q *sequence) countImpossible(leapDays []int, c *cycle, base int) (n int) {
+	for _, i := range leapDays {
+		if q.timeAt(c, i, base).Day() != 29 {
 			n++
 		}
 	}
@@ -326,7 +341,7 @@ func (r *reconciler) settleBase(lead *sequence, cy *cycle, c *clock, known conta
 		c.addNote("no other file shows the date, so only the time of day is shown; outputs for programs have " + UnknownDay.Format(time.DateOnly))
 	case cy == &yearly:
 		c.sources[cy.lacks] = fmt.Sprintf("year %d %s", year+base, from)
-		if n := lead.countImpossibleDates(cy, base); n > 0 {
+		if n := lead.countImpossible(lead.listLeapDays(cy), cy, base); n > 0 {
 			c.addNote(fmt.Sprintf("29 February in a year that has none, %d times: read as 1 March", n))
 		}
 	default:
