@@ -45,7 +45,12 @@ func FindOrigin(head []byte) *Origin {
 	most, least := 0, 0
 	for _, o := range origins {
 		all, known, size := 0, 0, 0
+		left := bytes.Count(head, []byte{'\n'}) + 1
 		for line := range lines.OfHead(head) {
+			if known+left < all-known {
+				break // less than half, whatever follows
+			}
+			left--
 			if logs.IsProperty(line) {
 				continue
 			}
@@ -83,11 +88,15 @@ func (o *Origin) lengthIn(line []byte) int {
 
 // knowsLine says that what follows an origin is a line with a header.
 func (o *Origin) knowsLine(line []byte) bool {
-	o.colour = lines.WithoutColours(o.colour[:0], line[:min(len(line), 512)])
-	if len(o.colour) > 0 && o.colour[0] == '{' {
-		return logs.IsKlog(o.colour) || logs.IsLogrus(o.colour) || logs.IsContainer(o.colour) || logs.IsJournalJSON(o.colour)
+	line = line[:min(len(line), 512)]
+	if bytes.IndexByte(line, '\x1b') >= 0 {
+		o.colour = lines.WithoutColours(o.colour[:0], line)
+		line = o.colour
 	}
-	return len(o.colour) > 0 && logs.HasHeader(o.colour)
+	if len(line) > 0 && line[0] == '{' {
+		return logs.IsKlog(line) || logs.IsLogrus(line) || logs.IsContainer(line) || logs.IsJournalJSON(line)
+	}
+	return len(line) > 0 && logs.HasHeader(line)
 }
 
 // cutLength is how much of a line to take off: an origin before a line with a header, or one that

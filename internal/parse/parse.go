@@ -112,12 +112,14 @@ func TextFormat() Format { return Formats[len(Formats)-1] }
 // false when no format understands half of them. The path only breaks ties (of two equal scores the
 // one whose name is part of it wins), but for the formats that are known by it.
 func Detect(head []byte, file string) (f Format, ok bool) {
-	best := 0.5
-	name := path.Base(file)
 	for _, g := range Formats {
 		if g.Named != nil && g.Named(file, head) {
 			return g, true
 		}
+	}
+	best := 0.5
+	name := path.Base(file)
+	for _, g := range Formats {
 		if best == 1 && !strings.Contains(name, g.Name) { // it could only have as much, and would lose
 			continue
 		}

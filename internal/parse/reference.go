@@ -143,6 +143,9 @@ const fewestSymbols, longestStack = 8, 64
 // also what grep took out of them. Names alone are a list where they are more than any stack has,
 // or where no thread can have this stack: it begins nowhere.
 func isSymbolList(head []byte) bool {
+	if bytes.Count(head, []byte{'\n'})+1 < fewestSymbols {
+		return false
+	}
 	all, known, bare, named := 0, 0, 0, 0
 	ends := false
 	for line := range lines.OfHead(head) {
@@ -478,6 +481,9 @@ var joiningWords = func() map[string]bool {
 	return m
 }()
 
+// longestMarks is how many characters of a sentence or of Markdown stand around a word: **"because",**
+const longestMarks = 4
+
 // longestJoining is the length of the longest of joiningWords.
 const longestJoining = len("because")
 
@@ -490,6 +496,9 @@ func appendLower(b, word []byte) []byte {
 	}
 	return b
 }
+
+// leastWords is how many words a sentence has at least.
+const leastWords = 5
 
 // isSentence says that a line reads as prose: a third of its words join others. In scripts other
 // than Latin it is a line with enough letters of them.
@@ -506,14 +515,20 @@ func isSentence(line []byte) bool {
 	if foreign >= 6 {
 		return true
 	}
+	if bytes.Count(line, []byte{' '})+bytes.Count(line, []byte{'\t'}) < leastWords-1 {
+		return false
+	}
 	var lower [longestJoining]byte
 	for w := range bytes.FieldsSeq(line) {
 		words++
+		if len(w) > longestJoining+2*longestMarks {
+			continue
+		}
 		if w = bytes.Trim(w, "*_`'\"().,:;!?"); len(w) <= longestJoining && joiningWords[string(appendLower(lower[:0], w))] {
 			joining++
 		}
 	}
-	return words >= 5 && joining*10 >= words*3
+	return words >= leastWords && joining*10 >= words*3
 }
 
 // fileNames is a set of names of files, by patterns of [path.Match].

@@ -393,11 +393,11 @@ func cutPrompt(line []byte) (command string, strength promptStrength) {
 	if i < 0 {
 		return "", noPrompt
 	}
-	text := string(line)
 	if c := line[0]; c == '[' || c == '(' || c == '~' || c == '/' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || lines.IsDigit(c) {
 		if !bytes.ContainsAny(line[:min(len(line), 200)], "#$%>") {
 			return "", noPrompt
 		}
+		text := string(line)
 		for _, p := range prompts {
 			if !bytes.ContainsAny(line[:min(len(line), 200)], p.marks) {
 				continue
@@ -408,6 +408,7 @@ func cutPrompt(line []byte) (command string, strength promptStrength) {
 		}
 		return "", noPrompt
 	}
+	text := string(line)
 	for _, mark := range [...]struct {
 		text     string
 		strength promptStrength
@@ -447,8 +448,25 @@ var plainWords = []string{
 	"containerd", "kubelet", "dockerd", "crio", "runc", "podman", "grep", "hostname", "oc", "find", "multipath",
 }
 
+// firstWords are the words with which a known command begins, without their directories: its name, or
+// that of what runs it.
+var firstWords = func() map[string]bool {
+	m := map[string]bool{"chroot": true}
+	for _, name := range shellCommands {
+		m[name] = true
+	}
+	return m
+}()
+
 // isKnownCommand says that a text is a command of shellCommands.
 func isKnownCommand(command string) bool {
+	first := command
+	if i := strings.IndexAny(first, " \t"); i >= 0 {
+		first = first[:i]
+	}
+	if !firstWords[first[strings.LastIndexByte(first, '/')+1:]] { // as of most lines with a mark
+		return false
+	}
 	words := strings.Fields(WithoutWrapper(command))
 	if len(words) == 0 || len(command) > 1000 {
 		return false

@@ -64,16 +64,21 @@ func SignIf(is bool, sign Sign) Sign {
 }
 
 // Share is the share of the lines of head that are of a format, 0 to 1: look says what each of them
-// shows. It is 0 where no line proves the format.
+// shows. It is 0 where no line proves the format, and where it is less than half: no line is looked
+// at behind those that show so.
 func Share(head []byte, look func(line []byte) Sign) float64 {
 	var count [Proves + 1]int
+	left := bytes.Count(head, []byte{'\n'}) + 1
 	for line := range OfHead(head) {
 		count[look(line)]++
-	}
-	if count[Proves] == 0 {
-		return 0
+		if left--; count[Foreign] > count[Fits]+count[Proves]+left {
+			return 0
+		}
 	}
 	good := count[Fits] + count[Proves]
+	if count[Proves] == 0 || count[Foreign] > good {
+		return 0
+	}
 	return float64(good) / float64(count[Foreign]+good)
 }
 

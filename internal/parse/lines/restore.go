@@ -38,7 +38,7 @@ func Restore(head []byte) func(io.Reader) io.Reader {
 
 // IsText says that head holds nothing but characters of a text and the sequences of a terminal.
 func IsText(head []byte) bool {
-	return !bytes.ContainsFunc(head, func(r rune) bool { return r < ' ' && !strings.ContainsRune("\t\n\v\f\r\b\a\x1b", r) })
+	return !slices.ContainsFunc(head, func(b byte) bool { return b < ' ' && strings.IndexByte("\t\n\v\f\r\b\a\x1b", b) < 0 })
 }
 
 // StripColours reads r without the sequences of a terminal.

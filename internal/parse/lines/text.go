@@ -60,7 +60,7 @@ func BracketEnd[T string | []byte](b T) int {
 // StartsWith says that a line starts with one of several texts.
 func StartsWith[T string | []byte](line T, starts ...string) bool {
 	for _, s := range starts {
-		if len(line) >= len(s) && string(line[:len(s)]) == s {
+		if len(line) >= len(s) && (s == "" || line[0] == s[0]) && string(line[:len(s)]) == s {
 			return true
 		}
 	}

@@ -29,6 +29,9 @@ func ReadExport(in lines.Input) iter.Seq2[event.Record, error] {
 // SniffExport wants one of the fields that every entry has; shell variables look the same
 // otherwise.
 func SniffExport(head []byte) float64 {
+	if !lines.MayHold(head, "__REALTIME_TIMESTAMP=", "__CURSOR=") {
+		return 0
+	}
 	return lines.Share(head, lines.Unindented(func(line []byte) lines.Sign {
 		switch key, _, _ := bytes.Cut(line, []byte{'='}); {
 		case string(key) == "__REALTIME_TIMESTAMP", string(key) == "__CURSOR":

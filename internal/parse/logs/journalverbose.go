@@ -104,6 +104,9 @@ func readVerboseHeader(b []byte) (t event.Time, ok bool) {
 
 // SniffVerbose wants an entry's first line; fields are indented and do not count.
 func SniffVerbose(head []byte) float64 {
+	if !lines.MayHold(head, "[s=") {
+		return 0
+	}
 	return lines.Share(head, lines.Unindented(func(line []byte) lines.Sign {
 		if _, ok := readVerboseHeader(line); ok {
 			return lines.Proves

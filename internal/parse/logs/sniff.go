@@ -15,6 +15,9 @@ func HasHeader(line []byte) bool {
 // SniffJournalJSON knows the entries on one line each, and those of json-pretty, of which the
 // indented lines do not count.
 func SniffJournalJSON(head []byte) float64 {
+	if !lines.MayHold(head, `"__REALTIME_TIMESTAMP"`, `"__CURSOR"`) {
+		return 0
+	}
 	pretty := bytes.Contains(head, []byte("\n\t\"__REALTIME_TIMESTAMP\" : ")) || bytes.Contains(head, []byte("\n\t\"__CURSOR\" : "))
 	return lines.Sniffer(func(line []byte) bool {
 		return IsJournalJSON(line) || pretty && len(line) == 1 && (line[0] == '{' || line[0] == '}')

@@ -89,13 +89,19 @@ var psnNotes = []string{
 
 // SniffPSN knows a report by its title and the head of its table.
 func SniffPSN(head []byte) float64 {
+	if !lines.MayHold(head, activeThreads) {
+		return 0
+	}
 	title, table := false, false
 	for line := range lines.OfHead(head) {
-		title = title || strings.HasPrefix(string(line), "=== Active Threads ===")
-		table = table || strings.HasPrefix(string(line), " samples | avg_threads | ")
+		title = title || lines.StartsWith(line, activeThreads)
+		table = table || lines.StartsWith(line, " samples | avg_threads | ")
 	}
 	if !title || !table {
 		return 0
 	}
 	return 1
 }
+
+// activeThreads begins the title of each table.
+const activeThreads = "=== Active Threads ==="

@@ -101,10 +101,11 @@ func isRule(b []byte) bool {
 
 // isCountHeader knows the headings: only known ones, the calls' names among them.
 func isCountHeader(b []byte) bool {
-	s := string(b[:min(len(b), 200)])
-	if !strings.Contains(s, "syscall") {
+	b = b[:min(len(b), 200)]
+	if !bytes.Contains(b, []byte("syscall")) {
 		return false
 	}
+	s := string(b)
 	words := strings.Fields(strings.ReplaceAll(s, "% time", "%time"))
 	known := func(word string) bool { return slices.Contains(countColumns, strings.Replace(word, "%", "% ", 1)) }
 	return len(words) > 1 && slices.Contains(words, "syscall") && !slices.ContainsFunc(words, func(w string) bool { return !known(w) })
@@ -193,6 +194,9 @@ func readSeconds(b []byte) (d time.Duration, whole, all int) {
 func Sniff(head []byte) float64 {
 	if only := bytes.TrimSpace(head); bytes.IndexByte(only, '\n') < 0 && isCutCall(only) {
 		return 1
+	}
+	if !lines.MayHold(head, "(", "resumed", "---", "+++", "strace", "syscall", "System call") {
+		return 0
 	}
 	var table countTable
 	return lines.Share(head, func(line []byte) lines.Sign {
