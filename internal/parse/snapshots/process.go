@@ -244,7 +244,9 @@ func readBareRow(line string, words []column) (fields []event.Pair, ok bool) {
 // hasEarlyNumber says that one of the first words of a line is a number: all rows have a pid there.
 func hasEarlyNumber(line string) bool {
 	for range 5 {
-		line = strings.TrimLeft(line, " \t")
+		for line != "" && (line[0] == ' ' || line[0] == '\t') {
+			line = line[1:]
+		}
 		n := wordLength(line)
 		if isWhole(line[:n]) {
 			return true
