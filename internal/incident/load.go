@@ -11,6 +11,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
@@ -106,9 +107,14 @@ func (inc *Incident) nameNode() {
 	}
 }
 
-// judge asks the rules what the timeline shows.
+// judge asks the rules what the timeline shows, and looks for the node beside them.
 func (inc *Incident) judge(catalog *rules.Catalog) {
-	inc.Result = story.Tell(catalog, inc.Timeline, rules.Evaluate(catalog, inc.Timeline))
+	var node story.Node
+	var wg sync.WaitGroup
+	wg.Go(func() { node = story.FindNode(inc.Timeline) })
+	answers := rules.Evaluate(catalog, inc.Timeline)
+	wg.Wait()
+	inc.Result = story.Tell(catalog, inc.Timeline, node, answers)
 	inc.Window = findWindow(inc)
 	inc.countUses()
 }

@@ -44,7 +44,7 @@ func BenchmarkTell(b *testing.B) {
 			tl := flapping(size.stalls, size.events)
 			b.ReportAllocs()
 			for b.Loop() {
-				require.NotEmpty(b, Tell(&rules.Catalog{}, tl, rules.Result{}).Suspects)
+				require.NotEmpty(b, Tell(&rules.Catalog{}, tl, FindNode(tl), rules.Result{}).Suspects)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(tl.Events)), "ns/event")
 		})

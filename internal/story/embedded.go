@@ -34,9 +34,6 @@ type units struct{ kubelet, runtime, log string }
 // findUnits returns the units of the kubelet and of containerd where they are others than their own: as
 // systemd names them, else by who signs their lines, or by the socket.
 func (s *story) findUnits() units {
-	if s.timeline == nil {
-		return units{}
-	}
 	for _, e := range s.timeline.Events {
 		if unit := strings.TrimSuffix(e.FieldText(event.FieldUnit), ".service"); unit != "" && e.FieldText(event.FieldDaemon) == "kubelet" {
 			if unit == "kubelet" {

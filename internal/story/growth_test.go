@@ -27,7 +27,7 @@ func TestSuspectsGrowWithEvents(t *testing.T) {
 		tl := flapping(1, events)
 		start := userTime(t)
 		for range times {
-			require.Len(t, Tell(&rules.Catalog{}, tl, rules.Result{}).Suspects, maxSuspects)
+			require.Len(t, Tell(&rules.Catalog{}, tl, FindNode(tl), rules.Result{}).Suspects, maxSuspects)
 		}
 		return (userTime(t) - start) / time.Duration(times)
 	}

@@ -171,5 +171,5 @@ func stepIDs(chain []rules.Step) []string {
 
 // evaluate asks the rules and tells their story.
 func evaluate(cat *rules.Catalog, tl *timeline.Timeline) Result {
-	return Tell(cat, tl, rules.Evaluate(cat, tl))
+	return Tell(cat, tl, FindNode(tl), rules.Evaluate(cat, tl))
 }

@@ -28,7 +28,7 @@ const (
 // lacks, else the open questions of a stall, else what most of the other hypotheses lack. Nothing
 // where a cause is confirmed, or where nothing is wrong.
 func (s *story) chooseNext(about *part, state State, answers *rules.Result) []NextStep {
-	n := &nextChooser{story: s, answers: answers, known: map[string]bool{}, dead: s.isRuntimeDead(answers), held: s.holdsThread(), runs: s.node().runtimes, talos: s.node().talos}
+	n := &nextChooser{story: s, answers: answers, known: map[string]bool{}, dead: s.isRuntimeDead(answers), held: s.holdsThread(), runs: s.node.runtimes, talos: s.node.talos}
 	if state >= Signs && state <= Possible {
 		n.addKernelStacks()
 		n.addPlugins()

@@ -188,11 +188,11 @@ func (s *story) writeOpening(about *part, state State, next []NextStep, hypothes
 		if o.Advice, o.Hazard = first.Do, first.Hazard; s.findReboot(about) != nil {
 			o.Advice = downSince + o.Advice
 		}
-		runs := s.node().runtimes
+		runs := s.node.runtimes
 		for _, command := range first.Commands {
 			o.Commands = append(o.Commands, commandFor(command, runs))
 		}
-		if s.node().talos {
+		if s.node.talos {
 			if o.Commands = cureForTalos(o.Commands); !strings.Contains(o.Advice, "NODE") {
 				o.Advice = strings.TrimSuffix(o.Advice, ".") + "; " + wantNode + "."
 			}
@@ -257,7 +257,7 @@ func (s *story) explainVerdict(about *part, hypotheses []rules.Hypothesis) strin
 		if unseen := listUnseen(about, hypotheses); len(unseen) > 0 {
 			said = append(said, fmt.Sprintf(notSeen, strings.Join(unseen, "; ")))
 		} else if len(about.Missing) > 0 {
-			said = append(said, fmt.Sprintf(whatLacks, DescribeSource(askOnly(about.Missing[0], s.node().runtimes).Source)))
+			said = append(said, fmt.Sprintf(whatLacks, DescribeSource(askOnly(about.Missing[0], s.node.runtimes).Source)))
 		}
 	}
 	for _, a := range about.Contradictions {

@@ -23,9 +23,6 @@ var runtimeNames = []runtimeName{
 // findRuntimes returns the runtimes that the evidence shows on the node; nil where it shows none, or
 // two that do not run together. Below dockerd there is a containerd, which nobody may have asked.
 func (s *story) findRuntimes() []string {
-	if s.timeline == nil {
-		return nil
-	}
 	seen := seenPrograms{}
 	for i := range s.timeline.Coverage {
 		seen.noteName(s.timeline.Coverage[i].Source)
@@ -113,7 +110,7 @@ func askOnly(m rules.Missing, runs []string) rules.Missing {
 
 // onTalos says that the node runs Talos, which has no shell.
 func (s *story) onTalos() bool {
-	return s.timeline != nil && slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
+	return slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
 		return e.Source == "talos.log" || len(e.Evidence) > 0 && isFromTalosctl(e.Evidence[0].Text)
 	})
 }

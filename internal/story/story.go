@@ -51,10 +51,12 @@ type Rival struct {
 // maxStepEvents bounds the events that a step of the result names.
 const maxStepEvents = 64
 
-// Tell gives the findings of a catalogue's rules their parts in what happened on a timeline. It
-// changes neither; the result shares their quotes and events, of each step at most maxStepEvents.
-func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) Result {
+// Tell gives the findings of a catalogue's rules their parts in what happened on a timeline, of the
+// node that FindNode found in it. It changes neither; the result shares their quotes and events, of
+// each step at most maxStepEvents.
+func Tell(catalog *rules.Catalog, tl *timeline.Timeline, node Node, answers rules.Result) Result {
 	s := newStory(catalog, tl, answers.Findings)
+	s.node = node
 	result := Result{
 		RuledOut: answers.RuledOut, NotEvaluable: answers.NotEvaluable,
 		AskedFacts: answers.AskedFacts, Hypotheses: answers.Hypotheses, Exposed: answers.Exposed, Forecasts: answers.Forecasts,
@@ -90,9 +92,9 @@ func Tell(catalog *rules.Catalog, tl *timeline.Timeline, answers rules.Result) R
 		}
 		result.Findings = append(result.Findings, p.Finding)
 	}
-	if s.node().windows {
+	if s.node.windows {
 		result.leaveLinux()
-	} else if u := s.node().units; u.kubelet != "" {
+	} else if u := s.node.units; u.kubelet != "" {
 		result.nameUnits(u)
 	}
 	return result
@@ -121,22 +123,7 @@ type story struct {
 	episodes  []episode
 	last      time.Time       // see findLastMoment; zero until asked for
 	dropped   map[string]bool // rules of possible findings that are only weighed here
-	found     *node           // see node; nil until asked for
-}
-
-// node is what the evidence shows of the node itself.
-type node struct {
-	runtimes       []string // see findRuntimes
-	units          units    // see findUnits
-	talos, windows bool
-}
-
-// node looks for what the evidence shows of the node, once: each question asks all events.
-func (s *story) node() *node {
-	if s.found == nil {
-		s.found = &node{runtimes: s.findRuntimes(), units: s.findUnits(), talos: s.onTalos(), windows: s.onWindows()}
-	}
-	return s.found
+	node      Node
 }
 
 // part is a finding with what its role follows from.

@@ -83,7 +83,7 @@ func TestEveryQuestionIsAsked(t *testing.T) {
 		if len(tl.Coverage) == 0 || tl.Coverage[0].Source != "list" {
 			tl.Stalls[0].Phase = timeline.PhaseUnknown
 		}
-		for _, n := range Tell(&rules.Catalog{}, tl, rules.Result{}).Next {
+		for _, n := range Tell(&rules.Catalog{}, tl, FindNode(tl), rules.Result{}).Next {
 			asked[n.Command] = true
 		}
 	}

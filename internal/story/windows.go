@@ -20,9 +20,6 @@ const inWindowsWords = "pipe"
 
 // onWindows says that the evidence is of a node with Windows, on which no command of a rule runs.
 func (s *story) onWindows() bool {
-	if s.timeline == nil {
-		return false
-	}
 	for name, begins := range windowsFacts {
 		if strings.HasPrefix(s.timeline.Facts[name].Value, begins) {
 			return true
