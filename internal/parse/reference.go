@@ -481,7 +481,8 @@ var joiningWords = func() map[string]bool {
 	return m
 }()
 
-// longestMarks is how many characters of a sentence or of Markdown stand around a word: **"because",**
+// longestMarks is how many characters of a sentence or of Markdown stand on each side of a word, as in
+// **"because",**.
 const longestMarks = 4
 
 // longestJoining is the length of the longest of joiningWords.
