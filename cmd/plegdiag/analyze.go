@@ -12,19 +12,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
 type analyzeOptions struct {
-	evidence evidence
-	output   choice
-	window   window
+	evidence cli.Evidence
+	output   cli.Choice
+	window   cli.Window
 	reports  []string
 	force    bool
-	failOn   choice
-	color    choice
+	failOn   cli.Choice
+	color    cli.Choice
 	full     bool
 	noPager  bool
 	title    bool
@@ -32,11 +33,11 @@ type analyzeOptions struct {
 	zone     string
 }
 
-func newAnalyze(s streams) *cobra.Command {
+func newAnalyze(s cli.Streams) *cobra.Command {
 	o := analyzeOptions{
-		output: newFormatChoice(report.Formats, func(f report.Format) string { return f.Name }),
-		failOn: choice{of: []string{rules.Possible.String(), rules.Likely.String(), rules.Confirmed.String()}},
-		color:  newColorChoice(),
+		output: cli.NewFormatChoice(report.Formats, func(f report.Format) string { return f.Name }),
+		failOn: cli.Choice{Of: []string{rules.Possible.String(), rules.Likely.String(), rules.Confirmed.String()}},
+		color:  cli.NewColorChoice(),
 	}
 	cmd := &cobra.Command{
 		Use:   "analyze INPUT...",
@@ -52,22 +53,22 @@ file, or - for stdin. The content of a file decides how it is read, not its name
   plegdiag analyze node-1.tgz --since 18:20 --until 18:40
   plegdiag analyze node-1.tgz --incident 1
   cat containerd.log | plegdiag analyze -`,
-		Args: checkArguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
+		Args: cli.CheckArguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.evidence.inputs = args
+			o.evidence.Inputs = args
 			return analyze(cmd.Context(), &o, s)
 		},
 	}
-	bindOutput(cmd, &o.output)
+	cli.BindOutput(cmd, &o.output)
 	flags := cmd.Flags()
 	flags.StringArrayVar(&o.reports, "report", nil, "also write the report to `FILE`, by its ending .txt, .md, .jira, .slack, .html or .json,"+
 		" or the timeline, by .timesketch.jsonl or .perfetto.json; may be repeated")
 	flags.BoolVar(&o.force, "force", false, "overwrite the files of --report")
-	o.window.bindFlags(cmd)
-	o.evidence.bindFlags(cmd)
-	bindRules(cmd, &o.evidence.rules)
-	bindChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 when a finding is at least this certain")
-	bindColor(cmd, &o.color)
+	o.window.BindFlags(cmd)
+	o.evidence.BindFlags(cmd)
+	cli.BindRules(cmd, &o.evidence.Rules)
+	cli.BindChoice(cmd, &o.failOn, "fail-on", "", "exit with 3 when a finding is at least this certain")
+	cli.BindColor(cmd, &o.color)
 	flags.BoolVar(&o.full, "full", false, "print the whole report, not one screen; files of --report hold it always")
 	flags.BoolVar(&o.noPager, "no-pager", false, "with --full on a terminal: do not show the report in the pager (PAGER, or less)")
 	flags.BoolVar(&o.title, "title", false, "print one line of at most 72 columns instead, as the subject of a ticket")
@@ -76,8 +77,8 @@ file, or - for stdin. The content of a file decides how it is read, not its name
 	return cmd
 }
 
-func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
-	options, err := o.evidence.incidentOptions(s)
+func analyze(ctx context.Context, o *analyzeOptions, s cli.Streams) error {
+	options, err := o.evidence.IncidentOptions(s)
 	if err != nil {
 		return err
 	}
@@ -85,59 +86,59 @@ func analyze(ctx context.Context, o *analyzeOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	if options.Choose, err = o.window.chooser(); err != nil {
+	if options.Choose, err = o.window.Chooser(); err != nil {
 		return err
 	}
 	files, refused, err := reportFiles(o, s)
 	if err != nil {
 		return err
 	}
-	format := report.Formats[o.output.index()]
+	format := report.Formats[o.output.Index()]
 	options.Context = format.Context || slices.ContainsFunc(files, func(f reportFile) bool { return f.format.Context })
-	inc, err := loadIncident(ctx, options, s)
+	inc, err := cli.LoadIncident(ctx, options, s)
 	if err != nil {
 		return err
 	}
-	look := report.Options{Version: version(), Verbose: o.verbose, Full: true, Zone: zone, Inputs: o.evidence.inputs}
+	look := report.Options{Version: s.Version, Verbose: o.verbose, Full: true, Zone: zone, Inputs: o.evidence.Inputs}
 	unwritten := refused // the answer on stdout is printed all the same
 	for _, f := range files {
-		unwritten = append(unwritten, f.writeTarget(func(w io.Writer) error { return f.format.Render(w, inc, look) }))
+		unwritten = append(unwritten, f.WriteTarget(func(w io.Writer) error { return f.format.Render(w, inc, look) }))
 	}
 	look.Full = o.full || o.verbose
-	look.Width, look.Renderer = terminalWidth(s.out), newRenderer(s.out, o.color.text)
+	look.Width, look.Renderer = cli.TerminalWidth(s.Out), cli.NewRenderer(s.Out, o.color.Text)
 	render := format.Render
 	if o.title {
 		render = writeSubject
 	}
 	print := func(w io.Writer) error { return render(w, inc, look) }
 	if o.isPaged(&look) {
-		err = pageOutput(s.out, print)
+		err = pageOutput(s.Out, print)
 	} else {
-		err = print(s.out)
+		err = print(s.Out)
 	}
 	if err := errors.Join(append(unwritten, err)...); err != nil {
 		hint := ""
 		if len(refused) > 0 {
 			hint = "--force overwrites existing files; the answer was printed"
 		}
-		return &failure{status: statusFailed, err: err, hint: hint}
+		return &cli.Failure{Status: cli.StatusFailed, Err: err, Hint: hint}
 	}
-	warnOfLoss(s.err, inc)
+	cli.WarnOfLoss(s.Err, inc)
 	if inc.Unread { // the report says of every file why it holds nothing
 		return nothingToReadError()
 	}
-	if err := checkVerdicts(inc, o.failOn.text); err != nil {
+	if err := checkVerdicts(inc, o.failOn.Text); err != nil {
 		return err
 	}
 	if inc.Unrecognised() {
-		return &failure{status: statusUnknown, err: errors.New("nothing in the input was recognised that tells how the node was"), hint: "plegdiag ls INPUT says how each file was read"}
+		return &cli.Failure{Status: cli.StatusUnknown, Err: errors.New("nothing in the input was recognised that tells how the node was"), Hint: "plegdiag ls INPUT says how each file was read"}
 	}
 	return nil
 }
 
 // isPaged says that what goes to stdout is longer than a screen, and the user did not refuse a pager.
 func (o *analyzeOptions) isPaged(look *report.Options) bool {
-	return look.Full && !o.title && !o.noPager && o.output.text == "text"
+	return look.Full && !o.title && !o.noPager && o.output.Text == "text"
 }
 
 // writeSubject writes the subject line alone.
@@ -152,14 +153,14 @@ func (o *analyzeOptions) displayZone() (*time.Location, error) {
 	if o.zone == "local" {
 		return time.Local, nil //nolint:forbidigo // of the reader, who asks for it
 	}
-	return parseZone("display-tz", o.zone)
+	return cli.ParseZone("display-tz", o.zone)
 }
 
 // checkVerdicts is the failure that --fail-on asks for; an empty failOn asks for none.
 func checkVerdicts(inc *incident.Incident, failOn string) error {
 	for _, f := range inc.Result.Findings {
 		if isAtLeast(f.Verdict, failOn) {
-			return &failure{status: statusVerdict, err: fmt.Errorf("%s is %s (--fail-on %s)", f.Rule, f.Verdict, failOn)}
+			return &cli.Failure{Status: cli.StatusVerdict, Err: fmt.Errorf("%s is %s (--fail-on %s)", f.Rule, f.Verdict, failOn)}
 		}
 	}
 	return nil
@@ -177,24 +178,24 @@ func isAtLeast(v rules.Verdict, name string) bool {
 
 // reportFile is one file of --report.
 type reportFile struct {
-	outputFile
+	cli.OutputFile
 	format report.Format
 }
 
 // reportFiles checks the files of --report before the work begins. A file that exists is refused at
 // once, and the answer is printed all the same: who waits for it needs it. Refused are the errors of
 // those.
-func reportFiles(o *analyzeOptions, s streams) (files []reportFile, refused []error, err error) {
+func reportFiles(o *analyzeOptions, s cli.Streams) (files []reportFile, refused []error, err error) {
 	for _, path := range o.reports {
 		format, ok := report.ByEnding(path)
 		if !ok {
 			const hint = "the ending says the format: .txt, .md, .jira, .slack, .html, .json, .timesketch.jsonl or .perfetto.json"
-			return nil, nil, usageError(hint, "--report %q has no known ending", path)
+			return nil, nil, cli.UsageError(hint, "--report %q has no known ending", path)
 		}
-		file := reportFile{outputFile{"--report", path, o.force}, format}
-		switch err := file.checkTarget(o.evidence.inputs, s.in); {
+		file := reportFile{cli.OutputFile{Flag: "--report", Path: path, Force: o.force}, format}
+		switch err := file.CheckTarget(o.evidence.Inputs, s.In); {
 		case errors.Is(err, fs.ErrExist):
-			warn(s.err, path+" exists and is not overwritten: the report is only printed (--force overwrites it)")
+			cli.Warn(s.Err, path+" exists and is not overwritten: the report is only printed (--force overwrites it)")
 			refused = append(refused, err)
 		case err != nil:
 			return nil, nil, err

@@ -18,6 +18,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
 // automation is a directory with bundles in which the blocks of docs/automation.md run, and the
@@ -152,9 +154,9 @@ func TestAutomationWorkflow(t *testing.T) {
 		status int
 		shows  string
 	}{
-		{"healthy.tgz", statusDone, "Healthy"},
-		{"node-1.tgz", statusVerdict, "Confirmed"},
-		{"--help", statusFailed, ""},
+		{"healthy.tgz", cli.StatusDone, "Healthy"},
+		{"node-1.tgz", cli.StatusVerdict, "Confirmed"},
+		{"--help", cli.StatusFailed, ""},
 	} {
 		a.env = append(a.env, "BUNDLE="+c.bundle)
 		require.NoError(t, os.RemoveAll("summary.md"))
@@ -165,7 +167,7 @@ func TestAutomationWorkflow(t *testing.T) {
 		summary, err := os.ReadFile("summary.md")
 		require.NoError(t, err)
 		require.Contains(t, string(summary), c.shows)
-		if c.status != statusFailed {
+		if c.status != cli.StatusFailed {
 			require.FileExists(t, "plegdiag.html")
 		}
 	}
@@ -240,7 +242,7 @@ func (a *automation) mustNotCall(hook string) {
 	a.t.Helper()
 	before := len(a.asked)
 	for bundle, want := range map[string]int{
-		"healthy.tgz": statusDone, "strange.tgz": statusUnknown, "--report=x.html": statusFailed,
+		"healthy.tgz": cli.StatusDone, "strange.tgz": cli.StatusUnknown, "--report=x.html": cli.StatusFailed,
 	} {
 		_, status := a.runs(hook, bundle)
 		require.Equal(a.t, want, status, bundle)

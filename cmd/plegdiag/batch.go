@@ -23,12 +23,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/batch"
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
 type batchOptions struct {
-	evidence evidence
+	evidence cli.Evidence
 	out      string
 	each     bool
 	shard    string
@@ -40,7 +41,7 @@ type batchOptions struct {
 	pages    bool
 }
 
-func newBatch(s streams) *cobra.Command {
+func newBatch(s cli.Streams) *cobra.Command {
 	var o batchOptions
 	cmd := &cobra.Command{
 		Use:   "batch INPUT... --out DIR",
@@ -62,7 +63,7 @@ Exit status: 0 all bundles were tried, whatever became of them; 1 some were not;
   plegdiag batch . --out results --shard 0/4`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.evidence.inputs = args
+			o.evidence.Inputs = args
 			return runBatch(cmd.Context(), &o, s)
 		},
 	}
@@ -77,8 +78,8 @@ Exit status: 0 all bundles were tried, whatever became of them; 1 some were not;
 	flags.StringToStringVar(&o.labels, "label", nil, "put `KEY=VALUE` on every row; may be repeated")
 	flags.BoolVar(&o.pages, "html", false, "also write a page of each report, reports/SHA256.html")
 	flags.BoolVar(&o.retry, "retry-failed", false, "also try the bundles again that failed before")
-	o.evidence.bindReading(cmd)
-	bindRules(cmd, &o.evidence.rules)
+	o.evidence.BindReading(cmd)
+	cli.BindRules(cmd, &o.evidence.Rules)
 	if err := cmd.MarkFlagDirname("out"); err != nil {
 		panic(err) //nolint:forbidigo // a broken table of flags, not an input: the flag was bound above
 	}
@@ -94,14 +95,14 @@ func requireLinux(command, hint string) error {
 	if runtime.GOOS == "linux" {
 		return nil
 	}
-	return &failure{
-		status: statusFailed, err: errors.New(command + " bounds what each bundle may take, and only on Linux"),
-		hint: hint,
+	return &cli.Failure{
+		Status: cli.StatusFailed, Err: errors.New(command + " bounds what each bundle may take, and only on Linux"),
+		Hint: hint,
 	}
 }
 
 // runBatch checks the flags, analyses, and says what was done.
-func runBatch(ctx context.Context, o *batchOptions, s streams) error {
+func runBatch(ctx context.Context, o *batchOptions, s cli.Streams) error {
 	if err := requireLinux("batch", "plegdiag analyze BUNDLE, for one bundle after the other"); err != nil {
 		return err
 	}
@@ -118,17 +119,17 @@ func runBatch(ctx context.Context, o *batchOptions, s streams) error {
 	defer signal.Stop(signals)
 	go func() {
 		caught := <-signals
-		warn(s.err, fmt.Sprintf("%s: the bundles that run are finished, no other is begun; a second signal kills them", caught))
+		cli.Warn(s.Err, fmt.Sprintf("%s: the bundles that run are finished, no other is begun; a second signal kills them", caught))
 		close(stop)
 		<-signals
 		kill()
 	}()
-	notify, done := startTally(s.err)
+	notify, done := startTally(s.Err)
 	options.Notify = notify
 	tally, err := batch.Run(ctx, options)
 	done()
 	if none, ok := errors.AsType[*batch.NoArchiveError](err); ok {
-		return &failure{status: statusFailed, err: none, hint: "--each takes every entry of the directory as a bundle"}
+		return &cli.Failure{Status: cli.StatusFailed, Err: none, Hint: "--each takes every entry of the directory as a bundle"}
 	}
 	if err != nil {
 		return err
@@ -137,9 +138,9 @@ func runBatch(ctx context.Context, o *batchOptions, s streams) error {
 }
 
 // sayTally says what a run did; its failure is that some bundles were not tried.
-func sayTally(t *batch.Tally, out string, s streams) error {
+func sayTally(t *batch.Tally, out string, s cli.Streams) error {
 	if t.Passed > 0 {
-		warn(s.err, fmt.Sprintf("passed over, because no archives: %d (--each takes every entry of a directory)", t.Passed))
+		cli.Warn(s.Err, fmt.Sprintf("passed over, because no archives: %d (--each takes every entry of a directory)", t.Passed))
 	}
 	said := fmt.Sprintf("%s: %d analysed, %d done before", countThings(t.Tried, "bundle"), t.Analysed, t.Before)
 	if t.Twice > 0 {
@@ -148,9 +149,9 @@ func sayTally(t *batch.Tally, out string, s streams) error {
 	if t.Failed > 0 {
 		said += fmt.Sprintf("; %d failed, their rows say why", t.Failed)
 	}
-	_, err := fmt.Fprintf(s.out, "%s\n%s: %s of %s\n", said, filepath.Join(out, batch.Merged), countThings(t.Rows, "row"), countThings(t.Bundles, "bundle"))
+	_, err := fmt.Fprintf(s.Out, "%s\n%s: %s of %s\n", said, filepath.Join(out, batch.Merged), countThings(t.Rows, "row"), countThings(t.Bundles, "bundle"))
 	if err == nil && t.Stopped {
-		return &failure{status: statusFailed, err: errors.New("stopped before all bundles were tried"), hint: "the same command goes on"}
+		return &cli.Failure{Status: cli.StatusFailed, Err: errors.New("stopped before all bundles were tried"), Hint: "the same command goes on"}
 	}
 	return err
 }
@@ -164,20 +165,20 @@ func countThings(n int, thing string) string {
 }
 
 // batchOptions checks the flags before the work begins.
-func (o *batchOptions) batchOptions(s streams) (batch.Options, error) {
+func (o *batchOptions) batchOptions(s cli.Streams) (batch.Options, error) {
 	e := &o.evidence
 	if o.out == "" {
-		return batch.Options{}, usageError("plegdiag batch INPUT... --out DIR", "--out is missing")
+		return batch.Options{}, cli.UsageError("plegdiag batch INPUT... --out DIR", "--out is missing")
 	}
-	if err := checkInputs(withoutLists(e.inputs)); err != nil {
+	if err := cli.CheckInputs(withoutLists(e.Inputs)); err != nil {
 		return batch.Options{}, err
 	}
-	memory, ok := parseSize(o.memory)
+	memory, ok := cli.ParseSize(o.memory)
 	if !ok || memory < leastMemory {
-		return batch.Options{}, usageError("as 512M or 2G; 128M is the least", "--memory %s is not a size for a bundle", o.memory)
+		return batch.Options{}, cli.UsageError("as 512M or 2G; 128M is the least", "--memory %s is not a size for a bundle", o.memory)
 	}
 	if o.timeout <= 0 || o.jobs < 0 {
-		return batch.Options{}, usageError("plegdiag batch --help", "--timeout must be positive, --jobs not negative")
+		return batch.Options{}, cli.UsageError("plegdiag batch --help", "--timeout must be positive, --jobs not negative")
 	}
 	if err := checkLabels(o.labels); err != nil {
 		return batch.Options{}, err
@@ -190,12 +191,12 @@ func (o *batchOptions) batchOptions(s streams) (batch.Options, error) {
 	if jobs == 0 {
 		jobs = runtime.GOMAXPROCS(0)
 	}
-	if _, err := e.incidentOptions(s); err != nil { // what is wrong with them is no bundle's fault
+	if _, err := e.IncidentOptions(s); err != nil { // what is wrong with them is no bundle's fault
 		return batch.Options{}, err
 	}
 	identity, err := o.identity()
 	return batch.Options{
-		Inputs: e.inputs, List: s.in, Each: o.each, Out: o.out, Shard: shard, Jobs: jobs,
+		Inputs: e.Inputs, List: s.In, Each: o.each, Out: o.out, Shard: shard, Jobs: jobs,
 		RetryFailed: o.retry, Pages: o.pages, Labels: o.labels, Identity: identity,
 		Worker: batch.Worker{Program: o.worker(), Bound: o.timeout, Memory: memory},
 	}, err
@@ -223,11 +224,11 @@ var labelKey = regexp.MustCompile(`^[a-z][a-z0-9_]{0,62}$`)
 func checkLabels(labels map[string]string) error {
 	const hint = "as --label cluster=east; keys are small letters, digits and _"
 	if len(labels) > maxLabels {
-		return usageError(hint, "more than %d labels", maxLabels)
+		return cli.UsageError(hint, "more than %d labels", maxLabels)
 	}
 	for key, value := range labels {
 		if !labelKey.MatchString(key) || len(value) > maxLabelValue || strings.ToValidUTF8(value, "") != value {
-			return usageError(hint, "--label %s=%s is not a label", key, value)
+			return cli.UsageError(hint, "--label %s=%s is not a label", key, value)
 		}
 	}
 	return nil
@@ -250,7 +251,7 @@ func parseShard(text string) (batch.Shard, error) {
 	}
 	if count == "" {
 		if text != "" {
-			return batch.Shard{}, usageError(hint, "%s does not say how many parts there are", from)
+			return batch.Shard{}, cli.UsageError(hint, "%s does not say how many parts there are", from)
 		}
 		return batch.Shard{}, nil
 	}
@@ -263,7 +264,7 @@ func parseShard(text string) (batch.Shard, error) {
 	i, wrongIndex := strconv.Atoi(index)
 	n, wrongCount := strconv.Atoi(count)
 	if wrongIndex != nil || wrongCount != nil || n < 1 || i < 0 || i >= n {
-		return batch.Shard{}, usageError(hint, "%s: part %q of %q is none; parts count from 0", strings.TrimSpace(from), index, count)
+		return batch.Shard{}, cli.UsageError(hint, "%s: part %q of %q is none; parts count from 0", strings.TrimSpace(from), index, count)
 	}
 	return batch.Shard{Index: i, Count: n}, nil
 }
@@ -271,8 +272,8 @@ func parseShard(text string) (batch.Shard, error) {
 // identity is by what results are known to be still good.
 func (o *batchOptions) identity() (batch.Identity, error) {
 	trees := []rules.Files{rules.BuiltinFiles()}
-	for _, dir := range o.evidence.rules {
-		tree, err := ruleFiles(dir)
+	for _, dir := range o.evidence.Rules {
+		tree, err := cli.RuleFiles(dir)
 		if err != nil {
 			return batch.Identity{}, err
 		}
@@ -284,7 +285,7 @@ func (o *batchOptions) identity() (batch.Identity, error) {
 		return batch.Identity{}, err
 	}
 	built, err := preciseVersion()
-	return batch.Identity{Version: built, Catalog: catalog, Settings: strings.Join(o.evidence.reading(), " ")}, err
+	return batch.Identity{Version: built, Catalog: catalog, Settings: strings.Join(o.evidence.Reading(), " ")}, err
 }
 
 // preciseVersion is the version; of a program that was built of no commit alone with a digest of
@@ -315,10 +316,10 @@ func (o *batchOptions) worker() []string {
 	if o.pages {
 		args = append(args, "--html")
 	}
-	for _, dir := range o.evidence.rules {
+	for _, dir := range o.evidence.Rules {
 		args = append(args, "--rules="+dir)
 	}
-	for _, flag := range o.evidence.reading() {
+	for _, flag := range o.evidence.Reading() {
 		args = append(args, "--"+flag)
 	}
 	return args
@@ -327,29 +328,29 @@ func (o *batchOptions) worker() []string {
 const workerName = "batch-worker"
 
 // newBatchWorker is the command that batch starts for each bundle.
-func newBatchWorker(s streams) *cobra.Command {
-	e, task := evidence{}, batch.Task{Version: version()}
+func newBatchWorker(s cli.Streams) *cobra.Command {
+	e, task := cli.Evidence{}, batch.Task{Version: s.Version}
 	cmd := &cobra.Command{
 		Use:     workerName + " BUNDLE",
 		Hidden:  true,
 		Short:   "The part of batch that reads one bundle; batch starts it itself",
 		Example: "  # plegdiag batch starts it",
-		Args:    checkArguments(1, 1, "a bundle"),
+		Args:    cli.CheckArguments(1, 1, "a bundle"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			e.inputs = args
-			options, err := e.incidentOptions(s)
+			e.Inputs = args
+			options, err := e.IncidentOptions(s)
 			if err != nil {
 				return err
 			}
 			err = batch.Work(cmd.Context(), options, task)
 			if own, ok := errors.AsType[*batch.MachineError](err); ok {
-				return &failure{status: batch.StatusMachine, err: own}
+				return &cli.Failure{Status: batch.StatusMachine, Err: own}
 			}
 			return err
 		},
 	}
-	e.bindReading(cmd)
-	bindRules(cmd, &e.rules)
+	e.BindReading(cmd)
+	cli.BindRules(cmd, &e.Rules)
 	cmd.Flags().Int64Var(&task.Memory, "memory", math.MaxInt64, "bytes")
 	cmd.Flags().StringVar(&task.Dir, "out", "", "the directory for the results")
 	cmd.Flags().BoolVar(&task.Pages, "html", false, "also a page of each report")
@@ -380,7 +381,7 @@ func startTally(out io.Writer) (notify func(batch.Progress), done func()) {
 	return func(p batch.Progress) {
 		select {
 		case <-tick.C:
-			warn(out, fmt.Sprintf("%d of %d bundles, %s", p.Done, p.All, tellProgress(p)))
+			cli.Warn(out, fmt.Sprintf("%d of %d bundles, %s", p.Done, p.All, tellProgress(p)))
 		default:
 		}
 	}, tick.Stop
@@ -393,20 +394,4 @@ func tellProgress(p batch.Progress) string {
 		left = event.DurationText(p.Left.Round(time.Second)) + " left"
 	}
 	return fmt.Sprintf("%d failed, %s", p.Failed, left)
-}
-
-// reading are the flags, without dashes, that change how inputs are read, in one order.
-func (e *evidence) reading() (flags []string) {
-	if e.tz != "" {
-		flags = append(flags, "tz="+e.tz)
-	}
-	if e.year != 0 {
-		flags = append(flags, "year="+strconv.Itoa(e.year))
-	}
-	for _, limit := range limitNames() {
-		if value, ok := e.limits[limit]; ok {
-			flags = append(flags, "limit="+limit+"="+value)
-		}
-	}
-	return flags
 }

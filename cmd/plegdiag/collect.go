@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/collect"
 	"github.com/plegdiag/plegdiag/internal/collect/put"
 	"github.com/plegdiag/plegdiag/internal/report/show"
@@ -36,7 +37,7 @@ type collectOptions struct {
 	lines   bool
 }
 
-func newCollect(s streams) *cobra.Command {
+func newCollect(s cli.Streams) *cobra.Command {
 	o := collectOptions{}
 	cmd := &cobra.Command{
 		Use:   "collect",
@@ -104,24 +105,24 @@ the same, if the program is in the path as ` + pluginName + `.`,
 }
 
 // collectBundle checks the options, and collects on this node or through the API server.
-func collectBundle(ctx context.Context, o *collectOptions, s streams) error {
-	size, ok := parseSize(o.maxSize)
+func collectBundle(ctx context.Context, o *collectOptions, s cli.Streams) error {
+	size, ok := cli.ParseSize(o.maxSize)
 	if !ok || size < 1<<20 {
-		return usageError("as 200M or 1G; 1M is the least", "--max-size %s is not a size of a bundle", o.maxSize)
+		return cli.UsageError("as 200M or 1G; 1M is the least", "--max-size %s is not a size of a bundle", o.maxSize)
 	}
 	if o.Timeout <= 0 || o.Since <= 0 {
-		return usageError("plegdiag collect --help", "--timeout and --since must be positive")
+		return cli.UsageError("plegdiag collect --help", "--timeout and --since must be positive")
 	}
 	if pid, err := strconv.Atoi(o.Strace); o.Strace != "" && o.Strace != collect.Suspicious && (err != nil || pid <= 1) {
-		return usageError("a PID, or "+collect.Suspicious, "--strace %s is not a process that can be traced", o.Strace)
+		return cli.UsageError("a PID, or "+collect.Suspicious, "--strace %s is not a process that can be traced", o.Strace)
 	}
 	var err error
 	if o.Put, err = o.put.request(o.Output); err != nil {
 		return err
 	}
-	o.MaxSize, o.Version, o.Helper = size, version(), []string{"/proc/self/exe", helperName}
+	o.MaxSize, o.Version, o.Helper = size, s.Version, []string{"/proc/self/exe", helperName}
 	if o.Output == "-" && !o.dryRun {
-		f, ok := s.out.(*os.File)
+		f, ok := s.Out.(*os.File)
 		if !ok {
 			return errors.New("stdout is not a file")
 		}
@@ -131,9 +132,9 @@ func collectBundle(ctx context.Context, o *collectOptions, s streams) error {
 		return collectThrough(ctx, o, s)
 	}
 	if runtime.GOOS != "linux" {
-		return &failure{
-			status: statusFailed, err: errors.New("collect looks at the node that it runs on, and only on Linux"),
-			hint: "plegdiag collect --node NAME asks through the API server, from anywhere",
+		return &cli.Failure{
+			Status: cli.StatusFailed, Err: errors.New("collect looks at the node that it runs on, and only on Linux"),
+			Hint: "plegdiag collect --node NAME asks through the API server, from anywhere",
 		}
 	}
 	if o.chroot != "" {
@@ -142,8 +143,8 @@ func collectBundle(ctx context.Context, o *collectOptions, s streams) error {
 		}
 	}
 	if o.dryRun {
-		if err := collect.WritePlan(s.out, &o.Options); err != nil {
-			return usageError("plegdiag collect --dry-run", "%w", err)
+		if err := collect.WritePlan(s.Out, &o.Options); err != nil {
+			return cli.UsageError("plegdiag collect --dry-run", "%w", err)
 		}
 		return nil
 	}
@@ -151,7 +152,7 @@ func collectBundle(ctx context.Context, o *collectOptions, s streams) error {
 		return collectNode(ctx, o, s)
 	}
 	if o.Output != "-" {
-		return usageError("-o -", "--lines is for a bundle that goes to stdout")
+		return cli.UsageError("-o -", "--lines is for a bundle that goes to stdout")
 	}
 	var end func() error
 	if o.Stdout, end, err = printLines(s); err != nil {
@@ -161,26 +162,26 @@ func collectBundle(ctx context.Context, o *collectOptions, s streams) error {
 }
 
 // collectNode collects on the node that this runs on.
-func collectNode(ctx context.Context, o *collectOptions, s streams) error {
+func collectNode(ctx context.Context, o *collectOptions, s cli.Streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o.Noted = func(item bundle.Item) { noteItem(s.err, &item, o.json) }
+	o.Noted = func(item bundle.Item) { noteItem(s.Err, &item, o.json) }
 	sum, err := collect.Run(ctx, o.Options)
 	if err != nil {
 		return err
 	}
-	warn(s.err, fmt.Sprintf("%d bytes: %s", sum.Bytes, countOutcomes(sum.Items)))
+	cli.Warn(s.Err, fmt.Sprintf("%d bytes: %s", sum.Bytes, countOutcomes(sum.Items)))
 	for _, h := range sum.Left {
-		warn(s.err, fmt.Sprintf("left behind: PID %d (%s), in %s; it ends when the kernel lets it go", h.PID, h.Task, h.WChan))
+		cli.Warn(s.Err, fmt.Sprintf("left behind: PID %d (%s), in %s; it ends when the kernel lets it go", h.PID, h.Task, h.WChan))
 	}
 	for i := range sum.DumpFiles {
-		noteDumpFile(s.err, &sum.DumpFiles[i])
+		noteDumpFile(s.Err, &sum.DumpFiles[i])
 	}
 	if sum.Sealed != "" {
-		warn(s.err, "the bundle is incomplete: "+sum.Sealed)
+		cli.Warn(s.Err, "the bundle is incomplete: "+sum.Sealed)
 	}
 	if sum.Unsynced != "" {
-		warn(s.err, "all is written, but the disk has not confirmed it: fsync waits in "+sum.Unsynced)
+		cli.Warn(s.Err, "all is written, but the disk has not confirmed it: fsync waits in "+sum.Unsynced)
 	}
 	if o.Put == nil {
 		return nil
@@ -236,17 +237,17 @@ func noteDumpFile(w io.Writer, f *bundle.DumpFile) {
 }
 
 // newHelper is the command that collect starts for what may hang.
-func newHelper(s streams) *cobra.Command {
+func newHelper(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:                helperName,
 		Hidden:             true,
 		Short:              "A part of collect that may hang; collect starts it itself",
 		Example:            "  # plegdiag collect starts it",
 		DisableFlagParsing: true,
-		Args:               checkArguments(1, 1, "a task"),
+		Args:               cli.CheckArguments(1, 1, "a task"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := collect.Helper(args[0], s.in, s.out); err != nil {
-				return &failure{status: collect.HelperStatus(err), err: err}
+			if err := collect.Helper(args[0], s.In, s.Out); err != nil {
+				return &cli.Failure{Status: collect.HelperStatus(err), Err: err}
 			}
 			return nil
 		},

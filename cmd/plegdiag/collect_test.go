@@ -22,13 +22,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 	"google.golang.org/grpc"
-
-	"github.com/plegdiag/plegdiag/internal/parse/samples"
-	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
-
 	cri "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/parse/samples"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 	"github.com/plegdiag/plegdiag/internal/schema/schematest"
 )
 

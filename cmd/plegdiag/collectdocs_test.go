@@ -14,6 +14,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
 const collectDocs = "../../docs/collect"
@@ -92,7 +94,7 @@ var writtenFlag = regexp.MustCompile(`--[a-z][a-z-]+`)
 // checkCommands looks up the flags of every line that calls plegdiag collect.
 func checkCommands(t *testing.T, name, text string) {
 	t.Helper()
-	cmd := newCollect(streams{})
+	cmd := newCollect(cli.Streams{})
 	for line := range strings.Lines(text) {
 		_, rest, ok := strings.Cut(line, "plegdiag collect")
 		if !ok {

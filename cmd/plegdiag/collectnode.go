@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/collect/apiserver"
 	"github.com/plegdiag/plegdiag/internal/collect/carry"
 	"github.com/plegdiag/plegdiag/internal/collect/put"
@@ -63,18 +64,18 @@ func asPlugin(root *cobra.Command) {
 func (o *nodeOptions) takeNode(cmd *cobra.Command, args []string) error {
 	plugin := cmd.Root().Annotations[cobra.CommandDisplayNameAnnotation] != ""
 	if !plugin {
-		return checkArguments(0, 0, "no argument")(cmd, args)
+		return cli.CheckArguments(0, 0, "no argument")(cmd, args)
 	}
-	if err := checkArguments(0, 1, "a node")(cmd, args); err != nil {
+	if err := cli.CheckArguments(0, 1, "a node")(cmd, args); err != nil {
 		return err
 	}
 	switch {
 	case len(args) == 1 && o.name != "":
-		return usageError("leave out one of them", "both --node and an argument name a node")
+		return cli.UsageError("leave out one of them", "both --node and an argument name a node")
 	case len(args) == 1:
 		o.name = args[0]
 	case o.name == "":
-		return usageError(pluginDisplay+" collect NODE; on the node itself: plegdiag collect", "no node is named")
+		return cli.UsageError(pluginDisplay+" collect NODE; on the node itself: plegdiag collect", "no node is named")
 	}
 	return nil
 }
@@ -87,25 +88,25 @@ func (o *nodeOptions) checkFlags(f *pflag.FlagSet) error {
 	}
 	for _, name := range wrong {
 		if flag := f.Lookup(name); flag != nil && flag.Changed {
-			return usageError(hint, "--%s does not go with this", name)
+			return cli.UsageError(hint, "--%s does not go with this", name)
 		}
 	}
 	return nil
 }
 
 // collectThrough collects through the API server.
-func collectThrough(ctx context.Context, o *collectOptions, s streams) error {
+func collectThrough(ctx context.Context, o *collectOptions, s cli.Streams) error {
 	a := apiserver.Options{
 		Node: o.node.name, Kubeconfig: o.node.kubeconfig, Context: o.node.context, DebugPod: o.node.debugPod,
 		Image: o.node.image, Namespace: o.node.namespace, Output: o.Output, Force: o.Force, Since: o.Since,
 		Timeout: o.Timeout, MaxSize: o.MaxSize, MinFree: o.MinFree, Only: o.Only, Skip: o.Skip, Version: o.Version,
 		NoRedact: o.NoRedact, Stdout: o.Stdout,
-		Noted: func(item bundle.Item) { noteItem(s.err, &item, o.json) },
-		Said:  func(line string) { warn(s.err, "pod: "+line) },
+		Noted: func(item bundle.Item) { noteItem(s.Err, &item, o.json) },
+		Said:  func(line string) { cli.Warn(s.Err, "pod: "+line) },
 	}
 	if o.dryRun {
-		if err := apiserver.WritePlan(s.out, &a); err != nil {
-			return usageError("plegdiag collect --help", "%w", err)
+		if err := apiserver.WritePlan(s.Out, &a); err != nil {
+			return cli.UsageError("plegdiag collect --help", "%w", err)
 		}
 		return nil
 	}
@@ -120,15 +121,15 @@ func collectThrough(ctx context.Context, o *collectOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	warn(s.err, fmt.Sprintf("%d bytes: %s", sum.Bytes, countOutcomes(sum.Items)))
+	cli.Warn(s.Err, fmt.Sprintf("%d bytes: %s", sum.Bytes, countOutcomes(sum.Items)))
 	if len(sum.Rights) > 0 {
-		warn(s.err, "refused to this user: "+strings.Join(sum.Rights, ", ")+"; docs/collect/rbac.yaml has the rights that are needed")
+		cli.Warn(s.Err, "refused to this user: "+strings.Join(sum.Rights, ", ")+"; docs/collect/rbac.yaml has the rights that are needed")
 	}
 	if sum.Sealed != "" {
-		warn(s.err, "the bundle is incomplete: "+sum.Sealed)
+		cli.Warn(s.Err, "the bundle is incomplete: "+sum.Sealed)
 	}
 	if sum.PodLeft != "" {
-		warn(s.err, sum.PodLeft)
+		cli.Warn(s.Err, sum.PodLeft)
 	}
 	if sum.Items[bundle.OK]+sum.Items[bundle.Capped] <= 1 { // the README
 		return errors.New("nothing could be collected; the bundle says why: " + sum.Path)
@@ -146,14 +147,14 @@ func collectThrough(ctx context.Context, o *collectOptions, s streams) error {
 
 // printLines makes a pipe whose content is printed as lines that a log can carry. end waits until all of
 // it is.
-func printLines(s streams) (pipe *os.File, end func() error, err error) {
+func printLines(s cli.Streams) (pipe *os.File, end func() error, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, nil, err
 	}
 	done := make(chan error, 1)
 	go func() {
-		done <- carry.Encode(r, s.out)
+		done <- carry.Encode(r, s.Out)
 		r.Close()
 	}()
 	return w, func() error { return errors.Join(w.Close(), <-done) }, nil

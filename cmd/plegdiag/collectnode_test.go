@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/collect/apiserver"
 	"github.com/plegdiag/plegdiag/internal/collect/carry"
 )
@@ -59,7 +60,7 @@ func TestCollectThroughAPI(t *testing.T) {
 	t.Parallel()
 	f := newFakeCluster(t)
 	status, path, stderr := throughAPI(t, f)
-	require.Equal(t, statusDone, status, stderr)
+	require.Equal(t, cli.StatusDone, status, stderr)
 	m := verified(t, path)
 	require.Equal(t, []string{fakeNode, "kubernetes"}, []string{m.Node, m.Via})
 	require.Equal(t, map[string]string{"zone": "eu-west-1a", "region": "eu-west-1", "provider-id": "aws:///eu-west-1a/i-0ccc"}, m.Fleet)
@@ -136,7 +137,7 @@ func TestRefusedRights(t *testing.T) {
 			f := newFakeCluster(t)
 			delete(f.allowed, right)
 			status, path, stderr := throughAPI(t, f, quickly)
-			require.Equal(t, statusDone, status, stderr)
+			require.Equal(t, cli.StatusDone, status, stderr)
 			denied := 0
 			for _, item := range verified(t, path).Items {
 				if item.Outcome == bundle.Denied {
@@ -155,7 +156,7 @@ func TestNothingAllowed(t *testing.T) {
 	f := newFakeCluster(t)
 	clear(f.allowed)
 	status, _, stderr := throughAPI(t, f, quickly)
-	require.Equal(t, statusFailed, status)
+	require.Equal(t, cli.StatusFailed, status)
 	require.Contains(t, stderr, "refused to this user: get nodes, get nodes/proxy, list events")
 	require.Contains(t, stderr, "nothing could be collected")
 }
@@ -229,7 +230,7 @@ func TestNoNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			status, path, stderr := throughAPI(t, f, c.args...)
-			require.NotEqual(t, statusDone, status)
+			require.NotEqual(t, cli.StatusDone, status)
 			require.Contains(t, stderr, c.want)
 			require.NoFileExists(t, path)
 		})
@@ -241,7 +242,7 @@ func TestNoNode(t *testing.T) {
 	require.Contains(t, stderr, "401 Unauthorized: the API server does not know this user")
 	f.Close()
 	status, path, stderr := throughAPI(t, f)
-	require.Equal(t, statusFailed, status)
+	require.Equal(t, cli.StatusFailed, status)
 	require.Contains(t, stderr, "connection refused")
 	require.NoFileExists(t, path)
 }
@@ -254,7 +255,7 @@ func TestSilentKubelet(t *testing.T) {
 	f.hang = "/proxy/"
 	begun := time.Now()
 	status, path, stderr := throughAPI(t, f, "--timeout", "3s")
-	require.Equal(t, statusDone, status, stderr)
+	require.Equal(t, cli.StatusDone, status, stderr)
 	require.Less(t, time.Since(begun), 8*time.Second*raceFactor)
 	m := verified(t, path)
 	require.Equal(t, "time limit of 3s", m.Sealed)
@@ -320,7 +321,7 @@ func TestDebugPod(t *testing.T) {
 	f.ready, f.podLog, f.breaks = true, throughPod(t), 2
 	saveLog(f)
 	status, path, stderr := throughAPI(t, f, podArgs...)
-	require.Equal(t, statusDone, status, stderr)
+	require.Equal(t, cli.StatusDone, status, stderr)
 	require.Empty(t, f.pods)
 	require.Len(t, f.deleted, 1)
 	require.Equal(t, []string{"5"}, f.graces)
@@ -328,7 +329,7 @@ func TestDebugPod(t *testing.T) {
 	item := item(t, verified(t, path), "node/plegdiag-"+fakeNode+".tgz")
 	require.Equal(t, bundle.OK, item.Outcome, item.Why)
 	var out, errs bytes.Buffer
-	require.Contains(t, []int{statusDone, statusUnknown}, run([]string{"ls", path}, nil, &out, &errs), errs.String())
+	require.Contains(t, []int{cli.StatusDone, cli.StatusUnknown}, run([]string{"ls", path}, nil, &out, &errs), errs.String())
 	require.Contains(t, out.String(), "clock.json")
 	pod := f.lastPod
 	text, err := json.Marshal(pod)
@@ -360,7 +361,7 @@ func TestPodThatDoesNotStart(t *testing.T) {
 	f := newFakeCluster(t)
 	begun := time.Now()
 	status, path, stderr := throughAPI(t, f, podArgs...)
-	require.Equal(t, statusDone, status, stderr)
+	require.Equal(t, cli.StatusDone, status, stderr)
 	require.Less(t, time.Since(begun), 30*time.Second+6*time.Second*raceFactor)
 	require.Empty(t, f.pods)
 	require.Equal(t, []string{"0"}, f.graces, "a kubelet that starts none ends none")

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
 // planted is in every secret that these tests give to the program.
@@ -152,7 +154,7 @@ func TestCollectPut(t *testing.T) {
 		got := runAndWatch(t, nil, "--put", s.url())
 		exit, ok := errors.AsType[*exec.ExitError](got.err)
 		require.True(t, ok)
-		require.Equal(t, statusFailed, exit.ExitCode())
+		require.Equal(t, cli.StatusFailed, exit.ExitCode())
 		require.Contains(t, got.stderr, "the bundle was not sent: the server answered 403 Forbidden\n")
 		left, err := filepath.Glob(filepath.Join(got.dir, "plegdiag-*.tgz"))
 		require.NoError(t, err)
@@ -166,7 +168,7 @@ func TestCollectPut(t *testing.T) {
 		text, err := cmd.CombinedOutput()
 		exit, ok := errors.AsType[*exec.ExitError](err)
 		require.True(t, ok)
-		require.Equal(t, statusUsage, exit.ExitCode())
+		require.Equal(t, cli.StatusUsage, exit.ExitCode())
 		require.Contains(t, string(text), "does not begin with https://")
 		require.NotContains(t, string(text), planted)
 		left, err := os.ReadDir(cmd.Dir)

@@ -6,20 +6,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
 )
 
 type compareOptions struct {
-	evidence evidence
-	output   choice
-	color    choice
+	evidence cli.Evidence
+	output   cli.Choice
+	color    cli.Choice
 }
 
-func newCompare(s streams) *cobra.Command {
+func newCompare(s cli.Streams) *cobra.Command {
 	o := compareOptions{
-		output: newFormatChoice(report.CompareFormats, func(f report.CompareFormat) string { return f.Name }),
-		color:  newColorChoice(),
+		output: cli.NewFormatChoice(report.CompareFormats, func(f report.CompareFormat) string { return f.Name }),
+		color:  cli.NewColorChoice(),
 	}
 	cmd := &cobra.Command{
 		Use:   "compare A B",
@@ -29,37 +30,37 @@ took and how often it failed, findings gained and lost, facts that differ. Rates
 of all evidence where it is missing.`,
 		Example: `  plegdiag compare node-1.tgz later
   plegdiag compare node-1.tgz later -o markdown`,
-		Args: checkArguments(2, 2, "two inputs, each a bundle, a directory or a file"),
+		Args: cli.CheckArguments(2, 2, "two inputs, each a bundle, a directory or a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.evidence.inputs = args
+			o.evidence.Inputs = args
 			return compareBundles(cmd.Context(), &o, s)
 		},
 	}
-	bindOutput(cmd, &o.output)
-	o.evidence.bindFlags(cmd)
-	bindRules(cmd, &o.evidence.rules)
-	bindColor(cmd, &o.color)
+	cli.BindOutput(cmd, &o.output)
+	o.evidence.BindFlags(cmd)
+	cli.BindRules(cmd, &o.evidence.Rules)
+	cli.BindColor(cmd, &o.color)
 	return cmd
 }
 
-func compareBundles(ctx context.Context, o *compareOptions, s streams) error {
-	sides := make([]*incident.Incident, len(o.evidence.inputs))
-	for i, input := range o.evidence.inputs {
+func compareBundles(ctx context.Context, o *compareOptions, s cli.Streams) error {
+	sides := make([]*incident.Incident, len(o.evidence.Inputs))
+	for i, input := range o.evidence.Inputs {
 		side := o.evidence
-		side.inputs = []string{input}
-		options, err := side.incidentOptions(s)
+		side.Inputs = []string{input}
+		options, err := side.IncidentOptions(s)
 		if err != nil {
 			return err
 		}
-		sides[i], err = loadIncident(ctx, options, s)
+		sides[i], err = cli.LoadIncident(ctx, options, s)
 		if err == nil && sides[i].Unread {
 			err = incident.ErrNothing
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", input, err)
 		}
-		warnOfLoss(s.err, sides[i])
+		cli.WarnOfLoss(s.Err, sides[i])
 	}
-	format := report.CompareFormats[o.output.index()]
-	return format.Render(s.out, incident.Compare(sides[0], sides[1]), s.showOptions(o.color, false))
+	format := report.CompareFormats[o.output.Index()]
+	return format.Render(s.Out, incident.Compare(sides[0], sides[1]), s.ShowOptions(o.color, false))
 }

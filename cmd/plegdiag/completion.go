@@ -4,9 +4,11 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
-func newCompletion(s streams) *cobra.Command {
+func newCompletion(s cli.Streams) *cobra.Command {
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
 		Use:   "completion SHELL",
@@ -15,21 +17,21 @@ func newCompletion(s streams) *cobra.Command {
 To try it in a running bash: source <(plegdiag completion bash)`,
 		Example: `  plegdiag completion bash > plegdiag.bash
   plegdiag completion zsh > _plegdiag`,
-		Args:      checkArguments(1, 1, "a shell: bash, zsh, fish or powershell"),
+		Args:      cli.CheckArguments(1, 1, "a shell: bash, zsh, fish or powershell"),
 		ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			switch args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(s.out, true)
+				return root.GenBashCompletionV2(s.Out, true)
 			case "zsh":
-				return root.GenZshCompletion(s.out)
+				return root.GenZshCompletion(s.Out)
 			case "fish":
-				return root.GenFishCompletion(s.out, true)
+				return root.GenFishCompletion(s.Out, true)
 			case "powershell":
-				return root.GenPowerShellCompletionWithDesc(s.out)
+				return root.GenPowerShellCompletionWithDesc(s.Out)
 			}
-			return usageError(suggestNames(shells, args[0], "plegdiag completion --help"), "unknown shell %q: want %s", args[0], strings.Join(shells, ", "))
+			return cli.UsageError(cli.SuggestNames(shells, args[0], "plegdiag completion --help"), "unknown shell %q: want %s", args[0], strings.Join(shells, ", "))
 		},
 	}
 }

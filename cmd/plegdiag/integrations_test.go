@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
@@ -214,7 +215,7 @@ func TestTroubleshootAnalyzer(t *testing.T) {
 	require.NoError(t, os.WriteFile(hostile, []byte(complaint+imitation+"\n"), 0o600))
 	quoted, err := json.Marshal(imitation)
 	require.NoError(t, err)
-	before, _, _ := strings.Cut(printed(t, statusDone, "analyze", "-o", "json", hostile), `"stalled"`)
+	before, _, _ := strings.Cut(printed(t, cli.StatusDone, "analyze", "-o", "json", hostile), `"stalled"`)
 	require.Contains(t, before, strings.Trim(string(quoted), `"`))
 	for input, want := range map[string]string{
 		"testdata/node-1": "fail confirmed",
@@ -223,7 +224,7 @@ func TestTroubleshootAnalyzer(t *testing.T) {
 		"../../testdata/lab-two-incidents/bundle.tgz":   "fail likely",
 		"../../testdata/synthetic_exec-probes/bundle":   "warn signs",
 	} {
-		report := printed(t, statusDone, "analyze", "-o", "json", input)
+		report := printed(t, cli.StatusDone, "analyze", "-o", "json", input)
 		var is struct {
 			Incident struct{ Headline, State string }
 		}
@@ -261,7 +262,7 @@ func TestTimesketchTags(t *testing.T) {
 	for _, bundle := range []string{
 		"lab-two-incidents/bundle.tgz", "lab-umount2/bundle.tgz", "synthetic_bus-limit-elsewhere/bundle", "synthetic_hung-disk/bundle",
 	} {
-		for line := range strings.Lines(printed(t, statusDone, "timeline", "--all", "-o", "timesketch", "../../testdata/"+bundle)) {
+		for line := range strings.Lines(printed(t, cli.StatusDone, "timeline", "--all", "-o", "timesketch", "../../testdata/"+bundle)) {
 			var r row
 			require.NoError(t, json.Unmarshal([]byte(line), &r))
 			rows = append(rows, r)
@@ -294,7 +295,7 @@ func TestLnavFormat(t *testing.T) {
 	lnav := tool(t, "lnav")
 	format, err := filepath.Abs(filepath.Join(integrationDocs, "lnav.json"))
 	require.NoError(t, err)
-	timeline := printed(t, statusDone, "timeline", "-o", "jsonl", "testdata/node-1")
+	timeline := printed(t, cli.StatusDone, "timeline", "-o", "jsonl", "testdata/node-1")
 	t.Chdir(t.TempDir())
 	require.NoError(t, os.Mkdir("tmp", 0o700))
 	require.NoError(t, os.WriteFile("node-1.jsonl", []byte(timeline), 0o600))
@@ -378,7 +379,7 @@ func TestProblemMatcher(t *testing.T) {
 
 	t.Chdir("testdata/node-1")
 	shown, status := showOn(t, evidence.Args...)
-	require.Equal(t, statusDone, status)
+	require.Equal(t, cli.StatusDone, status)
 	found := map[string]bool{}
 	for _, m := range evidence.problems(t, shown) {
 		path, line, quote := m[1], m[2], strings.TrimSuffix(m[3], "…")
@@ -395,7 +396,7 @@ func TestProblemMatcher(t *testing.T) {
 			}
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(printed(t, statusDone, "analyze", "-o", "json", ".")), &report))
+	require.NoError(t, json.Unmarshal([]byte(printed(t, cli.StatusDone, "analyze", "-o", "json", ".")), &report))
 	require.NotEmpty(t, report.Findings)
 	for _, step := range report.Findings[0].Chain {
 		require.True(t, found[step.Evidence[0].Path+":"+step.Evidence[0].Line.String()], step)
@@ -410,7 +411,7 @@ func TestProblemMatcher(t *testing.T) {
 	} {
 		require.NoError(t, os.WriteFile(filepath.Join("my-rules", name), []byte(text), 0o600))
 	}
-	shown = printed(t, statusFailed, rules.Args...)
+	shown = printed(t, cli.StatusFailed, rules.Args...)
 	severities := map[string]bool{}
 	matched := rules.problems(t, shown)
 	for _, m := range matched {

@@ -6,20 +6,21 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/report"
 )
 
 type lsOptions struct {
-	evidence evidence
-	output   choice
+	evidence cli.Evidence
+	output   cli.Choice
 	verbose  bool
-	color    choice
+	color    cli.Choice
 }
 
-func newLs(s streams) *cobra.Command {
+func newLs(s cli.Streams) *cobra.Command {
 	o := lsOptions{
-		output: newChoice("text", "json"),
-		color:  newColorChoice(),
+		output: cli.NewChoice("text", "json"),
+		color:  cli.NewColorChoice(),
 	}
 	cmd := &cobra.Command{
 		Use:   "ls INPUT...",
@@ -28,35 +29,35 @@ func newLs(s streams) *cobra.Command {
 lines were used, blank or skipped, which time it covers, and why anything was not read. Nothing is concluded.`,
 		Example: `  plegdiag ls node-1.tgz
   plegdiag ls node-1.tgz -o json`,
-		Args: checkArguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
+		Args: cli.CheckArguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.evidence.inputs = args
+			o.evidence.Inputs = args
 			return ls(cmd.Context(), &o, s)
 		},
 	}
-	bindOutput(cmd, &o.output)
-	o.evidence.bindFlags(cmd)
-	bindColor(cmd, &o.color)
+	cli.BindOutput(cmd, &o.output)
+	o.evidence.BindFlags(cmd)
+	cli.BindColor(cmd, &o.color)
 	cmd.Flags().BoolVarP(&o.verbose, "verbose", "v", false, "show every reason for skipped lines")
 	return cmd
 }
 
-func ls(ctx context.Context, o *lsOptions, s streams) error {
-	options, err := o.evidence.incidentOptions(s)
+func ls(ctx context.Context, o *lsOptions, s cli.Streams) error {
+	options, err := o.evidence.IncidentOptions(s)
 	if err != nil {
 		return err
 	}
 	options.AllNodes = true
-	inc, err := loadIncident(ctx, options, s)
+	inc, err := cli.LoadIncident(ctx, options, s)
 	if err != nil {
 		return err
 	}
-	look := s.showOptions(o.color, o.verbose)
+	look := s.ShowOptions(o.color, o.verbose)
 	render := report.FilesText
-	if o.output.text == "json" {
+	if o.output.Text == "json" {
 		render = report.FilesJSON
 	}
-	if err := render(s.out, inc, look); err != nil {
+	if err := render(s.Out, inc, look); err != nil {
 		return err
 	}
 	if inc.Unread {

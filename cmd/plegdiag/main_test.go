@@ -22,6 +22,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/schema/schematest"
 )
 
@@ -89,7 +90,7 @@ func TestScript(t *testing.T) {
 			incidents, err := filepath.Abs("../../testdata")
 			env.Setenv("INCIDENTS", incidents)
 			env.Setenv(raceOptions, os.Getenv(raceOptions))
-			shell := strings.Join(examples(newRoot(streams{})), "\n")
+			shell := strings.Join(examples(newRoot(cli.Streams{})), "\n")
 			return errors.Join(
 				err,
 				os.WriteFile(filepath.Join(env.WorkDir, ".examples.sh"), []byte(shell), 0o644),
@@ -168,7 +169,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 			check(sub)
 		}
 	}
-	check(newRoot(streams{in: io.MultiReader(), out: io.Discard, err: io.Discard}))
+	check(newRoot(cli.Streams{In: io.MultiReader(), Out: io.Discard, Err: io.Discard}))
 }
 
 func TestParseZone(t *testing.T) {
@@ -176,15 +177,15 @@ func TestParseZone(t *testing.T) {
 	for in, want := range map[string]string{
 		"+08:00": "20:00", "-03:30": "08:30", "Asia/Shanghai": "20:00", "UTC": "12:00", "Asia/Kolkata": "17:30",
 	} {
-		zone, err := parseZone("tz", in)
+		zone, err := cli.ParseZone("tz", in)
 		require.NoError(t, err, in)
 		require.Equal(t, want, noon.In(zone).Format("15:04"), in)
 	}
 	for _, in := range []string{"Local", "8", "+8", "Mars/Base", "../etc"} {
-		_, err := parseZone("tz", in)
+		_, err := cli.ParseZone("tz", in)
 		require.Error(t, err, in)
 	}
-	zone, err := parseZone("tz", "")
+	zone, err := cli.ParseZone("tz", "")
 	require.NoError(t, err)
 	require.Nil(t, zone)
 }

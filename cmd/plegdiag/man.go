@@ -12,16 +12,18 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
-func newMan(s streams) *cobra.Command {
+func newMan(s cli.Streams) *cobra.Command {
 	dir := ""
 	cmd := &cobra.Command{
 		Use:   "man [COMMAND...]",
 		Short: "Print the manual page of plegdiag or of one of its commands",
 		Example: `  plegdiag man analyze > plegdiag-analyze.1
   plegdiag man --dir man1`,
-		Args: checkArguments(0, math.MaxInt, "no argument"),
+		Args: cli.CheckArguments(0, math.MaxInt, "no argument"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if dir != "" {
 				return manTree(cmd.Root(), dir, args)
@@ -40,7 +42,7 @@ func manHeader() *doc.GenManHeader {
 	return &doc.GenManHeader{Section: "1", Manual: "plegdiag", Source: "plegdiag " + version(), Date: &released}
 }
 
-func manPage(root *cobra.Command, args []string, s streams) error {
+func manPage(root *cobra.Command, args []string, s cli.Streams) error {
 	cmd, rest, err := root.Find(args)
 	if err != nil || len(rest) > 0 {
 		var names []string
@@ -49,14 +51,14 @@ func manPage(root *cobra.Command, args []string, s streams) error {
 			return nil
 		})
 		wrong := strings.Join(args, " ")
-		return usageError(suggestNames(names, wrong, "plegdiag --help"), "no command %q", wrong)
+		return cli.UsageError(cli.SuggestNames(names, wrong, "plegdiag --help"), "no command %q", wrong)
 	}
-	return doc.GenMan(cmd, manHeader(), s.out)
+	return doc.GenMan(cmd, manHeader(), s.Out)
 }
 
 func manTree(root *cobra.Command, dir string, args []string) error {
 	if len(args) > 0 {
-		return usageError("plegdiag man "+strings.Join(args, " ")+" prints one page", "--dir writes the pages of all commands")
+		return cli.UsageError("plegdiag man "+strings.Join(args, " ")+" prints one page", "--dir writes the pages of all commands")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err

@@ -16,11 +16,12 @@ import (
 
 	"github.com/plegdiag/plegdiag/docs"
 	"github.com/plegdiag/plegdiag/internal/batch"
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/mcp"
 )
 
 type mcpOptions struct {
-	evidence  evidence
+	evidence  cli.Evidence
 	dirs      []string
 	http      string
 	tokenFile string
@@ -29,7 +30,7 @@ type mcpOptions struct {
 	memory    string
 }
 
-func newMCP(s streams) *cobra.Command {
+func newMCP(s cli.Streams) *cobra.Command {
 	var o mcpOptions
 	cmd := &cobra.Command{
 		Use:   "mcp [DIR...]",
@@ -58,12 +59,12 @@ The token of --http is read from --token-file or PLEGDIAG_MCP_TOKEN. Without bot
 	flags.IntVarP(&o.jobs, "jobs", "j", 0, "how many analyses at the same time; as many as there are CPUs when not given")
 	flags.DurationVar(&o.timeout, "timeout", 5*time.Minute, "when to give up an analysis")
 	flags.StringVar(&o.memory, "memory", "2G", "how much memory one analysis may take (M, G)")
-	o.evidence.bindReading(cmd)
-	bindRules(cmd, &o.evidence.rules)
+	o.evidence.BindReading(cmd)
+	cli.BindRules(cmd, &o.evidence.Rules)
 	return cmd
 }
 
-func serveMCP(ctx context.Context, o *mcpOptions, s streams) error {
+func serveMCP(ctx context.Context, o *mcpOptions, s cli.Streams) error {
 	if err := requireLinux("mcp", "plegdiag analyze BUNDLE -o json"); err != nil {
 		return err
 	}
@@ -83,34 +84,34 @@ func serveMCP(ctx context.Context, o *mcpOptions, s streams) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if o.http == "" {
-		return server.ServeStdio(ctx, s.in, s.out)
+		return server.ServeStdio(ctx, s.In, s.Out)
 	}
 	listener, err := mcp.Listen(o.http)
 	if err != nil {
-		return usageError("as --http 127.0.0.1:8765", "--http: %w", err)
+		return cli.UsageError("as --http 127.0.0.1:8765", "--http: %w", err)
 	}
 	token, err := o.token(given, s)
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	warn(s.err, "listening on http://"+listener.Addr().String()+"/")
+	cli.Warn(s.Err, "listening on http://"+listener.Addr().String()+"/")
 	return server.ServeHTTP(ctx, listener, token)
 }
 
 // mcpOptions checks the flags before the work begins.
-func (o *mcpOptions) mcpOptions(s streams) (mcp.Options, error) {
+func (o *mcpOptions) mcpOptions(s cli.Streams) (mcp.Options, error) {
 	e := &o.evidence
-	memory, ok := parseSize(o.memory)
+	memory, ok := cli.ParseSize(o.memory)
 	if !ok || memory < leastMemory {
-		return mcp.Options{}, usageError("as 512M or 2G; 128M is the least", "--memory %s is not a size for a bundle", o.memory)
+		return mcp.Options{}, cli.UsageError("as 512M or 2G; 128M is the least", "--memory %s is not a size for a bundle", o.memory)
 	}
 	if o.timeout <= 0 || o.jobs < 0 {
-		return mcp.Options{}, usageError("plegdiag mcp --help", "--timeout must be positive, --jobs not negative")
+		return mcp.Options{}, cli.UsageError("plegdiag mcp --help", "--timeout must be positive, --jobs not negative")
 	}
 	if o.http == "" && o.tokenFile != "" {
-		return mcp.Options{}, usageError("it is for --http", "--token-file is not used without --http")
+		return mcp.Options{}, cli.UsageError("it is for --http", "--token-file is not used without --http")
 	}
-	if _, err := e.incidentOptions(s); err != nil { // what is wrong with them is no bundle's fault
+	if _, err := e.IncidentOptions(s); err != nil { // what is wrong with them is no bundle's fault
 		return mcp.Options{}, err
 	}
 	jobs := o.jobs
@@ -118,10 +119,10 @@ func (o *mcpOptions) mcpOptions(s streams) (mcp.Options, error) {
 		jobs = runtime.GOMAXPROCS(0)
 	}
 	options := mcp.Options{
-		Version: version(), Dirs: o.dirs, Docs: docs.Files, Jobs: jobs, Reading: dashed(e.reading()),
+		Version: s.Version, Dirs: o.dirs, Docs: docs.Files, Jobs: jobs, Reading: dashed(e.Reading()),
 		Worker: batch.Worker{Program: []string{ownProgram, confinedName}, Bound: o.timeout, Memory: memory},
 	}
-	for _, dir := range e.rules { // a worker has another working directory
+	for _, dir := range e.Rules { // a worker has another working directory
 		absolute, err := filepath.Abs(dir)
 		if err != nil {
 			return mcp.Options{}, err
@@ -149,7 +150,7 @@ const (
 )
 
 // token is what clients must send: given by the environment, read from a file, or made.
-func (o *mcpOptions) token(given string, s streams) (string, error) {
+func (o *mcpOptions) token(given string, s cli.Streams) (string, error) {
 	from, text := tokenVariable, given
 	if o.tokenFile != "" {
 		file, err := os.Open(o.tokenFile)
@@ -165,11 +166,11 @@ func (o *mcpOptions) token(given string, s streams) (string, error) {
 	}
 	if text == "" && o.tokenFile == "" {
 		made := mcp.NewToken()
-		warn(s.err, "token: "+made)
+		cli.Warn(s.Err, "token: "+made)
 		return made, nil
 	}
 	if text = strings.TrimSpace(text); len(text) < leastToken || strings.ContainsAny(text, " \t\r\n") {
-		return "", usageError("openssl rand -hex 32 makes one", "%s: a token is one word of at least %d characters", from, leastToken)
+		return "", cli.UsageError("openssl rand -hex 32 makes one", "%s: a token is one word of at least %d characters", from, leastToken)
 	}
 	return text, nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/mcp"
 )
 
@@ -573,7 +574,7 @@ func TestMCPStdout(t *testing.T) {
 	rest, err := io.ReadAll(answers)
 	require.NoError(t, err)
 	require.Empty(t, rest)
-	require.Equal(t, statusDone, <-ended)
+	require.Equal(t, cli.StatusDone, <-ended)
 	require.Empty(t, stderr.String())
-	require.Equal(t, statusFailed, run([]string{"mcp", "testdata/none"}, strings.NewReader(""), io.Discard, &stderr))
+	require.Equal(t, cli.StatusFailed, run([]string{"mcp", "testdata/none"}, strings.NewReader(""), io.Discard, &stderr))
 }

@@ -16,6 +16,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/mcp"
 )
 
@@ -142,7 +143,7 @@ func TestMCPTokens(t *testing.T) {
 
 	refused := func(args ...string) string {
 		var stderr bytes.Buffer
-		require.Equal(t, statusUsage, run(append([]string{"mcp", "testdata"}, args...), strings.NewReader(""), io.Discard, &stderr), args)
+		require.Equal(t, cli.StatusUsage, run(append([]string{"mcp", "testdata"}, args...), strings.NewReader(""), io.Discard, &stderr), args)
 		return stderr.String()
 	}
 	for _, addr := range []string{"0.0.0.0:0", ":0", "192.0.2.1:0", "[::]:0", "example.com:80", "127.0.0.1"} {

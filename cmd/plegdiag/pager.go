@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"syscall"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
 // pageOutput lets write write to out, on a terminal through the pager: the program of PAGER, or less.
@@ -15,7 +17,7 @@ import (
 func pageOutput(out io.Writer, write func(io.Writer) error) error {
 	program := pagerProgram()
 	terminal, ok := out.(*os.File)
-	if !ok || terminalWidth(out) == 0 || program == "" {
+	if !ok || cli.TerminalWidth(out) == 0 || program == "" {
 		return write(out)
 	}
 	pager := exec.Command("sh", "-c", program) //nolint:gosec,noctx // PAGER is a command line of the user's, and ends when its reader says so

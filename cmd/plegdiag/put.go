@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/collect/put"
 )
 
@@ -44,19 +45,19 @@ func (o *putOptions) request(output string) (*put.Request, error) {
 	}
 	switch {
 	case o.url != "" && o.file != "":
-		return nil, usageError("leave out one of them", "both --put and --put-url-file name where to send the bundle")
+		return nil, cli.UsageError("leave out one of them", "both --put and --put-url-file name where to send the bundle")
 	case r.URL == "" && r.File == "" && len(o.headers) > 0:
-		return nil, usageError("--put URL", "--put-header without --put")
+		return nil, cli.UsageError("--put URL", "--put-header without --put")
 	case r.URL == "" && r.File == "":
 		return nil, nil //nolint:nilnil,nolintlint // there is nothing to send
 	case output == "-":
-		return nil, usageError("name a file with -o, or none", "-o - and --put exclude each other: the bundle is sent with its length")
+		return nil, cli.UsageError("name a file with -o, or none", "-o - and --put exclude each other: the bundle is sent with its length")
 	case o.timeout <= 0:
-		return nil, usageError("as 5m", "--put-timeout must be positive")
+		return nil, cli.UsageError("as 5m", "--put-timeout must be positive")
 	}
 	if r.File == "" { // a file is read later: on a sick node that can hang
 		if err := put.Check(r); err != nil {
-			return nil, usageError("plegdiag collect --help", "%w", err)
+			return nil, cli.UsageError("plegdiag collect --help", "%w", err)
 		}
 	}
 	return r, nil
@@ -77,7 +78,7 @@ func proxyVariables() (all []string) {
 
 // sendBundle sends a bundle that was written, and says what became of it. A signal ends it; the bundle
 // stays then.
-func sendBundle(s streams, path string, send func(ctx context.Context) (put.Report, error)) error {
+func sendBundle(s cli.Streams, path string, send func(ctx context.Context) (put.Report, error)) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	report, err := send(ctx)
@@ -85,16 +86,16 @@ func sendBundle(s streams, path string, send func(ctx context.Context) (put.Repo
 		err = errors.New(report.Error)
 	}
 	if err != nil {
-		return &failure{
-			status: statusFailed, err: fmt.Errorf("the bundle was not sent: %w", err),
-			hint: "it is here: " + path,
+		return &cli.Failure{
+			Status: cli.StatusFailed, Err: fmt.Errorf("the bundle was not sent: %w", err),
+			Hint: "it is here: " + path,
 		}
 	}
 	text := fmt.Sprintf("sent %d bytes to %s", report.Bytes, report.Host)
 	if !report.Removed {
 		text += "; the bundle also stays here: " + path
 	}
-	warn(s.err, text)
+	cli.Warn(s.Err, text)
 	return nil
 }
 

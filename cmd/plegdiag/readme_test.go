@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
 // The README shows what its first command prints, no more and no less than it prints today.
@@ -25,7 +27,7 @@ func TestReadme(t *testing.T) {
 	require.True(t, ok, command)
 	t.Chdir("../..")
 	var stdout, stderr bytes.Buffer
-	require.Equal(t, statusDone, run(strings.Fields(args), nil, &stdout, &stderr), stderr.String())
+	require.Equal(t, cli.StatusDone, run(strings.Fields(args), nil, &stdout, &stderr), stderr.String())
 	shown := stdout.String()
 	if *update {
 		require.NoError(t, os.WriteFile("README.md", []byte(before+"The answer:\n\n```\n"+shown+"```\n"+after), 0o600))

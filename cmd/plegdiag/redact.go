@@ -18,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/redact"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
@@ -31,7 +32,7 @@ type redactOptions struct {
 	json       bool
 }
 
-func newRedact(s streams) *cobra.Command {
+func newRedact(s cli.Streams) *cobra.Command {
 	o := redactOptions{}
 	cmd := &cobra.Command{
 		Use:   "redact BUNDLE",
@@ -49,7 +50,7 @@ Without -o the copy is NAME.redacted.tgz in the current directory; of stdin it g
 packs it with zstd.`,
 		Example: `  plegdiag redact node-1.tgz -o node-1.clean.tgz
   plegdiag redact - < containerd.log`,
-		Args: checkArguments(1, 1, "a bundle, a directory, a file or -"),
+		Args: cli.CheckArguments(1, 1, "a bundle, a directory, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.input = args[0]
 			return redactBundle(cmd.Context(), &o, s)
@@ -64,8 +65,8 @@ packs it with zstd.`,
 	return cmd
 }
 
-func redactBundle(ctx context.Context, o *redactOptions, s streams) error {
-	if err := checkInputs([]string{o.input}); err != nil {
+func redactBundle(ctx context.Context, o *redactOptions, s cli.Streams) error {
+	if err := cli.CheckInputs([]string{o.input}); err != nil {
 		return err
 	}
 	if err := o.chooseOutput(); err != nil {
@@ -76,7 +77,7 @@ func redactBundle(ctx context.Context, o *redactOptions, s streams) error {
 		return err
 	}
 	options := redact.Options{
-		Bundle: bundle.Options{Inputs: []string{o.input}, Stdin: s.in}, Key: key, KeepBinary: o.keepBinary, Output: o.output,
+		Bundle: bundle.Options{Inputs: []string{o.input}, Stdin: s.In}, Key: key, KeepBinary: o.keepBinary, Output: o.output,
 	}
 	var account *redact.Account
 	copyTo := func(out io.Writer) (err error) {
@@ -84,20 +85,20 @@ func redactBundle(ctx context.Context, o *redactOptions, s streams) error {
 		return err
 	}
 	if o.output == "-" {
-		if err := copyTo(s.out); err != nil {
+		if err := copyTo(s.Out); err != nil {
 			return err
 		}
-		return o.tellAccount(account, s.err)
+		return o.tellAccount(account, s.Err)
 	}
-	target := outputFile{flag: "--output", path: o.output, force: o.force}
-	if err := target.checkTarget([]string{o.input}, s.in); err != nil {
+	target := cli.OutputFile{Flag: "--output", Path: o.output, Force: o.force}
+	if err := target.CheckTarget([]string{o.input}, s.In); err != nil {
 		return err
 	}
 	options.Temp = filepath.Dir(o.output)
-	if err := target.writeTarget(copyTo); err != nil {
+	if err := target.WriteTarget(copyTo); err != nil {
 		return err
 	}
-	return o.tellAccount(account, s.err)
+	return o.tellAccount(account, s.Err)
 }
 
 // chooseOutput names what is written where the user does not.
@@ -113,7 +114,7 @@ func (o *redactOptions) chooseOutput() error {
 	}
 	for _, ending := range []string{".zip", ".xz", ".bz2"} {
 		if strings.HasSuffix(o.output, ending) {
-			return usageError("name it .tgz, .tar.zst or .tar", "--output %q: %s is not written", o.output, ending)
+			return cli.UsageError("name it .tgz, .tar.zst or .tar", "--output %q: %s is not written", o.output, ending)
 		}
 	}
 	return nil
@@ -133,7 +134,7 @@ func (o *redactOptions) readKey() ([]byte, error) {
 	}
 	key = bytes.TrimSpace(key)
 	if len(key) < least {
-		return nil, usageError("head -c 32 /dev/urandom | base64 > KEY", "--key %s: %d bytes are too few for a key; it needs %d", o.keyFile, len(key), least)
+		return nil, cli.UsageError("head -c 32 /dev/urandom | base64 > KEY", "--key %s: %d bytes are too few for a key; it needs %d", o.keyFile, len(key), least)
 	}
 	return key, nil
 }
@@ -152,18 +153,18 @@ func (o *redactOptions) tellAccount(a *redact.Account, w io.Writer) error {
 		}
 		text += ": " + strings.Join(rules, ", ")
 	}
-	warn(w, text)
+	cli.Warn(w, text)
 	const enough = 300
 	for _, f := range a.Notes {
-		warn(w, show.Escape(f.Path+": "+f.Why, enough))
+		cli.Warn(w, show.Escape(f.Path+": "+f.Why, enough))
 	}
 	binary := false
 	for _, f := range a.LeftOut {
-		warn(w, show.Escape("left out: "+f.Path+": "+f.Why, enough))
+		cli.Warn(w, show.Escape("left out: "+f.Path+": "+f.Why, enough))
 		binary = binary || strings.HasPrefix(f.Why, "binary")
 	}
 	if binary {
-		warn(w, "hint: --keep-binary keeps what is binary as it is")
+		cli.Warn(w, "hint: --keep-binary keeps what is binary as it is")
 	}
 	if a.Files == 0 {
 		return errors.New("nothing was written: every file was left out")

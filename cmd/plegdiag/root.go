@@ -2,9 +2,12 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
+	"github.com/plegdiag/plegdiag/internal/cli/authoring"
 )
 
-func newRoot(s streams) *cobra.Command {
+func newRoot(s cli.Streams) *cobra.Command {
 	asked := false
 	cmd := &cobra.Command{
 		Use:   "plegdiag",
@@ -24,7 +27,7 @@ input was recognised.`,
 			if asked {
 				return printVersion(s)
 			}
-			return needCommand(cmd, args)
+			return cli.NeedCommand(cmd, args)
 		},
 		SilenceUsage:      true,
 		SilenceErrors:     true,
@@ -32,43 +35,15 @@ input was recognised.`,
 	}
 	// A version template of cobra's would do, but text/template makes the linker keep every method.
 	cmd.Flags().BoolVarP(&asked, "version", "v", false, "version for plegdiag")
-	cmd.SetIn(s.in)
-	cmd.SetOut(s.out)
-	cmd.SetErr(s.err)
+	cmd.SetIn(s.In)
+	cmd.SetOut(s.Out)
+	cmd.SetErr(s.Err)
 	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return explainFlags(cmd, err)
+		return cli.ExplainFlags(cmd, err)
 	})
 	cmd.AddCommand(
 		newAnalyze(s), newExplain(s), newTimeline(s), newCompare(s), newStacks(s), newSyscalls(s), newCollect(s), newHelper(s),
-		newVerify(s), newRedact(s), newBatch(s), newBatchWorker(s), newConfined(s), newLines(s), newFleet(s), newMCP(s), newRules(s), newSchema(s), newLs(s), newVersion(s), newEnv(s), newCompletion(s), newMan(s),
+		newVerify(s), newRedact(s), newBatch(s), newBatchWorker(s), newConfined(s), newLines(s), newFleet(s), newMCP(s), authoring.NewRules(s), newSchema(s), newLs(s), newVersion(s), newEnv(s), newCompletion(s), newMan(s),
 	)
 	return cmd
-}
-
-// needCommand is run by commands that only have subcommands: it says which there are.
-func needCommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		const hint = " --help lists the commands; to analyse a bundle: plegdiag analyze BUNDLE"
-		return usageError(cmd.CommandPath()+hint, "no command given")
-	}
-	var names []string
-	for _, sub := range cmd.Commands() {
-		if !sub.Hidden {
-			names = append(names, sub.Name())
-		}
-	}
-	return usageError(suggestNames(names, args[0], cmd.CommandPath()+" --help"), "unknown command %q", args[0])
-}
-
-// checkArguments checks the number of arguments; what names them in the message.
-func checkArguments(least, most int, what string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		switch {
-		case len(args) < least:
-			return usageError(cmd.CommandPath()+" --help", "%s needs %s", cmd.CommandPath(), what)
-		case len(args) > most:
-			return usageError(cmd.CommandPath()+" --help", "unexpected argument %q", args[most])
-		}
-		return nil
-	}
 }

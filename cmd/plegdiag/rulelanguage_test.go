@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
 // docs/rule-language.md shows the files of its worked example, and what the command prints, as they
@@ -23,15 +25,15 @@ func TestRuleLanguage(t *testing.T) {
 	require.NoError(t, err)
 	old, err := os.ReadFile(page)
 	require.NoError(t, err)
-	require.Equal(t, "1 rule, nothing wrong\n", printed(t, statusDone, "rules", "lint", "my-rules"))
-	tested := printed(t, statusDone, "rules", "test", "my-rules")
+	require.Equal(t, "1 rule, nothing wrong\n", printed(t, cli.StatusDone, "rules", "lint", "my-rules"))
+	tested := printed(t, cli.StatusDone, "rules", "test", "my-rules")
 
 	dir := t.TempDir()
 	typos := strings.NewReplacer("    role: cause", "    rol: cause", "kind: kubelet.pleg-unhealthy", "kind: kubelet.pleg-unhealth").Replace(string(rule))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "my-rules"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, example), []byte(typos), 0o600))
 	t.Chdir(dir)
-	linted := printed(t, statusFailed, "rules", "lint", "my-rules")
+	linted := printed(t, cli.StatusFailed, "rules", "lint", "my-rules")
 	require.Equal(t, 2, strings.Count(linted, "\n"), linted)
 
 	shown := string(old)
@@ -61,8 +63,8 @@ func TestFirstRule(t *testing.T) {
 	}
 	require.Equal(t, 9, strings.Count(block(t, string(page), rule), "\n"))
 	require.Equal(t, 1, strings.Count(block(t, string(page), log), "\n"))
-	require.Equal(t, "1 rule, nothing wrong\n", printed(t, statusDone, "rules", "lint", rule))
-	shown := replaceBlock(t, string(page), "<!-- analyze -->\n", printed(t, statusDone, "analyze", log, "--rules", rule))
+	require.Equal(t, "1 rule, nothing wrong\n", printed(t, cli.StatusDone, "rules", "lint", rule))
+	shown := replaceBlock(t, string(page), "<!-- analyze -->\n", printed(t, cli.StatusDone, "analyze", log, "--rules", rule))
 	if *update {
 		require.NoError(t, os.WriteFile(path, []byte(shown), 0o600))
 		return

@@ -7,10 +7,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/schema"
 )
 
-func newSchema(s streams) *cobra.Command {
+func newSchema(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [NAME]",
 		Short: "Print the JSON Schema of an output, or list those that have one",
@@ -20,7 +21,7 @@ removed: a schema takes fields that it does not know.`,
 		Example: `  plegdiag schema
   plegdiag schema report > report.schema.json
   plegdiag schema plegdiag.rows/v1`,
-		Args:              checkArguments(0, 1, "at most one name of an output"),
+		Args:              cli.CheckArguments(0, 1, "at most one name of an output"),
 		ValidArgsFunction: completeSchemas,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -31,24 +32,24 @@ removed: a schema takes fields that it does not know.`,
 	}
 }
 
-func listSchemas(s streams) error {
-	out := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+func listSchemas(s cli.Streams) error {
+	out := tabwriter.NewWriter(s.Out, 0, 0, 2, ' ', 0)
 	for _, o := range schema.Outputs() {
 		fmt.Fprintf(out, "%s\t%s\t%s\n", o.Name, o.Command(), o.About)
 	}
 	return out.Flush()
 }
 
-func printSchema(s streams, name string) error {
+func printSchema(s cli.Streams, name string) error {
 	text := schema.Text(name)
 	if text == nil {
 		var names []string
 		for _, o := range schema.Outputs() {
 			names = append(names, o.Name)
 		}
-		return usageError(suggestNames(names, name, "plegdiag schema"), "unknown output %q: want %s", name, strings.Join(names, ", "))
+		return cli.UsageError(cli.SuggestNames(names, name, "plegdiag schema"), "unknown output %q: want %s", name, strings.Join(names, ", "))
 	}
-	_, err := s.out.Write(text)
+	_, err := s.Out.Write(text)
 	return err
 }
 

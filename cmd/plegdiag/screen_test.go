@@ -8,6 +8,8 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
 // TestScreen holds that every incident and every ticket is answered on one screen of 24 rows and 80
@@ -27,7 +29,7 @@ func TestScreen(t *testing.T) {
 			t.Parallel()
 			var stdout, stderr bytes.Buffer
 			status := run([]string{"analyze", path}, nil, &stdout, &stderr)
-			require.Contains(t, []int{statusDone, statusUnknown}, status, stderr.String())
+			require.Contains(t, []int{cli.StatusDone, cli.StatusUnknown}, status, stderr.String())
 			rows := 0
 			for line := range strings.Lines(stdout.String()) {
 				rows += max(1, (lipgloss.Width(strings.TrimSuffix(line, "\n"))+79)/80)

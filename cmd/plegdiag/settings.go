@@ -14,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
 // settings are the flags whose defaults a user may choose, once for all commands that have them. They
@@ -85,7 +87,7 @@ func (p *preferences) takeSettings(read map[string]any) {
 			p.values[name] = fmt.Sprint(value)
 			continue
 		}
-		p.wrong = append(p.wrong, fmt.Errorf("%s: unknown setting %q; %s", p.path, name, suggestNames(settings, name, "plegdiag env")))
+		p.wrong = append(p.wrong, fmt.Errorf("%s: unknown setting %q; %s", p.path, name, cli.SuggestNames(settings, name, "plegdiag env")))
 	}
 	slices.SortFunc(p.wrong, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 }
@@ -104,14 +106,14 @@ func (p *preferences) findDefault(setting string) (value, source string) {
 
 // applyPreferences gives flags that were not given the values that the user chose. What is wrong with
 // those is no reason to stop: an analysis is more urgent.
-func applyPreferences(cmd *cobra.Command, s streams) {
+func applyPreferences(cmd *cobra.Command, s cli.Streams) {
 	has := func(setting string) bool { return cmd.Flags().Lookup(setting) != nil }
 	if !slices.ContainsFunc(settings, has) { // collect runs where a home directory may hang
 		return
 	}
 	p := loadPreferences()
 	for _, err := range p.wrong {
-		warn(s.err, err.Error())
+		cli.Warn(s.Err, err.Error())
 	}
 	for _, setting := range settings {
 		flag := cmd.Flags().Lookup(setting)
@@ -128,7 +130,7 @@ func applyPreferences(cmd *cobra.Command, s streams) {
 // setDefault gives a flag the value that the user chose for it.
 func setDefault(flag *pflag.Flag, value string) error {
 	if flag.Name == "display-tz" {
-		if _, err := parseZone(flag.Name, value); err != nil {
+		if _, err := cli.ParseZone(flag.Name, value); err != nil {
 			return err
 		}
 	}
@@ -136,12 +138,12 @@ func setDefault(flag *pflag.Flag, value string) error {
 }
 
 // warnOfSetting says that a value that the user chose is none of that flag.
-func warnOfSetting(s streams, flag *pflag.Flag, value, source string, err error) {
-	why := cmp.Or(explainNumber(flag.Value.Type(), value), err.Error())
-	warn(s.err, fmt.Sprintf("%s: %s is not used: %s", source, flag.Name, why))
+func warnOfSetting(s cli.Streams, flag *pflag.Flag, value, source string, err error) {
+	why := cmp.Or(cli.ExplainNumber(flag.Value.Type(), value), err.Error())
+	cli.Warn(s.Err, fmt.Sprintf("%s: %s is not used: %s", source, flag.Name, why))
 }
 
-func newEnv(s streams) *cobra.Command {
+func newEnv(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "env",
 		Short: "Print the settings: defaults of flags, and where they come from",
@@ -151,16 +153,16 @@ A flag on the command line counts before the variable, and that before the file.
 directory. Settings change how text looks: never what is found, and never JSON.`,
 		Example: `  plegdiag env
   PLEGDIAG_COLOR=never plegdiag env`,
-		Args: checkArguments(0, 0, "no argument"),
+		Args: cli.CheckArguments(0, 0, "no argument"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return printSettings(cmd.Root(), s) },
 	}
 }
 
 // printSettings prints every setting, its value and where that comes from.
-func printSettings(root *cobra.Command, s streams) error {
+func printSettings(root *cobra.Command, s cli.Streams) error {
 	p := loadPreferences()
 	for _, err := range p.wrong {
-		warn(s.err, err.Error())
+		cli.Warn(s.Err, err.Error())
 	}
 	file := p.path
 	switch {
@@ -169,7 +171,7 @@ func printSettings(root *cobra.Command, s streams) error {
 	case !p.exists:
 		file += " (not there)"
 	}
-	_, err := fmt.Fprintf(s.out, "%-10s %s\n", "file", file)
+	_, err := fmt.Fprintf(s.Out, "%-10s %s\n", "file", file)
 	for _, setting := range settings {
 		flag := findFlag(root, setting)
 		value, source := p.findDefault(setting)
@@ -180,11 +182,11 @@ func printSettings(root *cobra.Command, s streams) error {
 			warnOfSetting(s, flag, value, source, wrong)
 			value, why = flag.DefValue, "default"
 		}
-		_, failed := fmt.Fprintf(s.out, "%-10s %-8s (%s)\n", setting, value, why)
+		_, failed := fmt.Fprintf(s.Out, "%-10s %-8s (%s)\n", setting, value, why)
 		err = errors.Join(err, failed)
 	}
 	for _, name := range unknownVariables() {
-		warn(s.err, fmt.Sprintf("%s is no setting; %s", name, suggestNames(variables(), name, "plegdiag env")))
+		cli.Warn(s.Err, fmt.Sprintf("%s is no setting; %s", name, cli.SuggestNames(variables(), name, "plegdiag env")))
 	}
 	return err
 }

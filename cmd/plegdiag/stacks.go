@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
 	"github.com/plegdiag/plegdiag/internal/report/listing"
@@ -22,7 +23,7 @@ import (
 
 type stacksOptions struct {
 	inputs     []string
-	output     choice
+	output     cli.Choice
 	pprof      string
 	force      bool
 	diff       bool
@@ -31,13 +32,13 @@ type stacksOptions struct {
 	minWait    time.Duration
 	function   string
 	goroutines []uint
-	color      choice
+	color      cli.Choice
 }
 
-func newStacks(s streams) *cobra.Command {
+func newStacks(s cli.Streams) *cobra.Command {
 	o := stacksOptions{
-		output: newChoice("text", "json"),
-		color:  newColorChoice(),
+		output: cli.NewChoice("text", "json"),
+		color:  cli.NewColorChoice(),
 	}
 	cmd := &cobra.Command{
 		Use:   "stacks FILE...",
@@ -57,13 +58,13 @@ runtime printed them, in whole minutes rounded down.`,
   plegdiag stacks stacks.log --pprof goroutines.pb.gz
   plegdiag stacks --diff stacks.log later/stacks.log
   cat stacks.log | plegdiag stacks -`,
-		Args: checkArguments(1, math.MaxInt, "a file: a dump, a log, a bundle, a directory or -"),
+		Args: cli.CheckArguments(1, math.MaxInt, "a file: a dump, a log, a bundle, a directory or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.inputs = args
 			return stacks(cmd.Context(), &o, s)
 		},
 	}
-	bindOutput(cmd, &o.output)
+	cli.BindOutput(cmd, &o.output)
 	flags := cmd.Flags()
 	flags.StringVar(&o.state, "state", "", "only goroutines whose state contains `TEXT`, as \"chan send\"")
 	flags.DurationVar(&o.minWait, "min-wait", 0, "only goroutines that have waited at least that long, as 2m")
@@ -73,31 +74,31 @@ runtime printed them, in whole minutes rounded down.`,
 	flags.StringVar(&o.pprof, "pprof", "", "also write the goroutines to `FILE`, for go tool pprof; labels: state, wait, lock")
 	flags.BoolVar(&o.force, "force", false, "overwrite the file of --pprof")
 	flags.BoolVar(&o.all, "all", false, "show idle goroutines and whole stacks too")
-	bindColor(cmd, &o.color)
+	cli.BindColor(cmd, &o.color)
 	return cmd
 }
 
-func stacks(ctx context.Context, o *stacksOptions, s streams) error {
-	if err := checkInputs(o.inputs); err != nil {
+func stacks(ctx context.Context, o *stacksOptions, s cli.Streams) error {
+	if err := cli.CheckInputs(o.inputs); err != nil {
 		return err
 	}
-	profile := outputFile{"--pprof", o.pprof, o.force}
+	profile := cli.OutputFile{Flag: "--pprof", Path: o.pprof, Force: o.force}
 	unwritten, err := o.checkProfile(&profile, s)
 	if err != nil {
 		return err
 	}
-	dumps, files, err := incident.ReadDumps(ctx, s.inputs(o.inputs))
+	dumps, files, err := incident.ReadDumps(ctx, s.Inputs(o.inputs))
 	if err != nil {
 		return err
 	}
-	warnOfErrors(s.err, files)
-	warnOfLogs(s.err, dumps, files)
-	warnOfLinks(s.err, files)
-	warnOfDumps(s.err, dumps)
+	cli.WarnOfErrors(s.Err, files)
+	warnOfLogs(s.Err, dumps, files)
+	cli.WarnOfLinks(s.Err, files)
+	warnOfDumps(s.Err, dumps)
 	if len(dumps) == 0 {
-		return &failure{
-			status: statusFailed, err: errors.New("no goroutine dump in the input"),
-			hint: "containerd and dockerd write one on kill -USR1: collect their stacks file, or their log",
+		return &cli.Failure{
+			Status: cli.StatusFailed, Err: errors.New("no goroutine dump in the input"),
+			Hint: "containerd and dockerd write one on kill -USR1: collect their stacks file, or their log",
 		}
 	}
 	if !o.diff { // which takes them in the order of the inputs
@@ -111,31 +112,31 @@ func stacks(ctx context.Context, o *stacksOptions, s streams) error {
 	}
 	if o.diff {
 		if shown.Diffs = compareDumps(dumps); shown.Diffs == nil {
-			return &failure{
-				status: statusFailed, err: fmt.Errorf("--diff: no two of %d dumps are of one process", len(dumps)),
-				hint: "take a second dump a minute after the first",
+			return &cli.Failure{
+				Status: cli.StatusFailed, Err: fmt.Errorf("--diff: no two of %d dumps are of one process", len(dumps)),
+				Hint: "take a second dump a minute after the first",
 			}
 		}
 	}
-	look := s.showOptions(o.color, o.all || shown.Dumps[0].Filtered)
+	look := s.ShowOptions(o.color, o.all || shown.Dumps[0].Filtered)
 	render := listing.StacksText
-	if o.output.text == "json" {
+	if o.output.Text == "json" {
 		render = listing.StacksJSON
 	}
 	if o.pprof != "" && unwritten == nil {
-		unwritten = profile.writeTarget(func(w io.Writer) error { return writePprof(w, shown.Dumps) })
+		unwritten = profile.WriteTarget(func(w io.Writer) error { return writePprof(w, shown.Dumps) })
 	}
-	return errors.Join(unwritten, render(s.out, &shown, look))
+	return errors.Join(unwritten, render(s.Out, &shown, look))
 }
 
 // checkProfile checks the file of --pprof before the work begins. One that exists is refused at once,
 // and the answer is printed all the same.
-func (o *stacksOptions) checkProfile(profile *outputFile, s streams) (refused, err error) {
+func (o *stacksOptions) checkProfile(profile *cli.OutputFile, s cli.Streams) (refused, err error) {
 	if o.pprof == "" {
 		return nil, nil
 	}
-	if err = profile.checkTarget(o.inputs, s.in); errors.Is(err, fs.ErrExist) {
-		warn(s.err, o.pprof+" exists and is not overwritten: the goroutines are only listed (--force overwrites it)")
+	if err = profile.CheckTarget(o.inputs, s.In); errors.Is(err, fs.ErrExist) {
+		cli.Warn(s.Err, o.pprof+" exists and is not overwritten: the goroutines are only listed (--force overwrites it)")
 		return err, nil
 	}
 	return nil, err
@@ -163,7 +164,7 @@ func warnOfLogs(w io.Writer, dumps []*incident.Dump, files []incident.File) {
 	}
 	for _, f := range files {
 		if f.FirstSkip != "" && f.Format != "goroutines" && !shown[f.Path] {
-			warn(w, f.FirstSkip)
+			cli.Warn(w, f.FirstSkip)
 		}
 	}
 }
@@ -172,7 +173,7 @@ func warnOfLogs(w io.Writer, dumps []*incident.Dump, files []incident.File) {
 func warnOfDumps(w io.Writer, dumps []*incident.Dump) {
 	for _, d := range dumps {
 		if len(d.Skips) > 0 {
-			warn(w, fmt.Sprintf("%d of %d lines not understood; first: %s", d.Skipped, d.Lines, d.Skips[0]))
+			cli.Warn(w, fmt.Sprintf("%d of %d lines not understood; first: %s", d.Skipped, d.Lines, d.Skips[0]))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
 	"github.com/plegdiag/plegdiag/internal/report/listing"
@@ -15,17 +16,17 @@ import (
 
 type syscallsOptions struct {
 	inputs  []string
-	output  choice
+	output  cli.Choice
 	date    string
 	tz      string
 	verbose bool
-	color   choice
+	color   cli.Choice
 }
 
-func newSyscalls(s streams) *cobra.Command {
+func newSyscalls(s cli.Streams) *cobra.Command {
 	o := syscallsOptions{
-		output: newChoice("text", "json"),
-		color:  newColorChoice(),
+		output: cli.NewChoice("text", "json"),
+		color:  cli.NewColorChoice(),
 	}
 	cmd := &cobra.Command{
 		Use:   "syscalls FILE...",
@@ -43,58 +44,58 @@ nanosleep …) are counted separately: in most traces they are the longest calls
   plegdiag syscalls shim.strace -o json
   plegdiag syscalls shim.strace --date 2026-11-20 --tz Asia/Shanghai
   cat shim.strace | plegdiag syscalls --verbose -`,
-		Args: checkArguments(1, math.MaxInt, "a file: a trace, a bundle, a directory or -"),
+		Args: cli.CheckArguments(1, math.MaxInt, "a file: a trace, a bundle, a directory or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.inputs = args
 			return syscalls(cmd.Context(), &o, s)
 		},
 	}
-	bindOutput(cmd, &o.output)
+	cli.BindOutput(cmd, &o.output)
 	flags := cmd.Flags()
 	flags.StringVar(&o.date, "date", "", "`DATE` of the first line of traces that have no date, as 2026-11-20;"+
 		" with a time of day, 2026-11-20T18:25:00, also for those with nothing but -r")
 	flags.StringVar(&o.tz, "tz", "", "`ZONE` of those traces, as Asia/Shanghai or +08:00; with --date")
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "show every slow call and every message of D-Bus")
-	bindColor(cmd, &o.color)
+	cli.BindColor(cmd, &o.color)
 	return cmd
 }
 
-func syscalls(ctx context.Context, o *syscallsOptions, s streams) error {
-	if err := checkInputs(o.inputs); err != nil {
+func syscalls(ctx context.Context, o *syscallsOptions, s cli.Streams) error {
+	if err := cli.CheckInputs(o.inputs); err != nil {
 		return err
 	}
 	date, err := o.traceDate()
 	if err != nil {
 		return err
 	}
-	found, files, err := incident.ReadTraces(ctx, s.inputs(o.inputs), date)
+	found, files, err := incident.ReadTraces(ctx, s.Inputs(o.inputs), date)
 	if err != nil {
 		return err
 	}
-	warnOfErrors(s.err, files)
-	warnOfLinks(s.err, files)
+	cli.WarnOfErrors(s.Err, files)
+	cli.WarnOfLinks(s.Err, files)
 	if len(found) == 0 {
-		return &failure{
-			status: statusFailed, err: errors.New("no strace output in the input"),
-			hint: "strace -f -tt -T -yy -s 256 -o shim.strace -p PID writes one",
+		return &cli.Failure{
+			Status: cli.StatusFailed, Err: errors.New("no strace output in the input"),
+			Hint: "strace -f -tt -T -yy -s 256 -o shim.strace -p PID writes one",
 		}
 	}
-	look := s.showOptions(o.color, o.verbose)
-	if o.output.text == "json" {
-		return listing.SyscallsJSON(s.out, found, look)
+	look := s.ShowOptions(o.color, o.verbose)
+	if o.output.Text == "json" {
+		return listing.SyscallsJSON(s.Out, found, look)
 	}
-	return listing.SyscallsText(s.out, found, look)
+	return listing.SyscallsText(s.Out, found, look)
 }
 
 // traceDate reads --date and --tz; nil without them.
 func (o *syscallsOptions) traceDate() (*traces.Date, error) {
-	zone, err := parseZone("tz", o.tz)
+	zone, err := cli.ParseZone("tz", o.tz)
 	switch {
 	case err != nil:
 		return nil, err
 	case o.date == "" && zone != nil:
 		const hint = "a trace that has no date has no zone either: --date 2026-11-20 --tz +08:00"
-		return nil, usageError(hint, "--tz %s needs --date", o.tz)
+		return nil, cli.UsageError(hint, "--tz %s needs --date", o.tz)
 	case o.date == "":
 		return nil, nil
 	}
@@ -104,5 +105,5 @@ func (o *syscallsOptions) traceDate() (*traces.Date, error) {
 		}
 	}
 	const hint = "as 2026-11-20, or 2026-11-20T18:25:00 for a trace with nothing but -r"
-	return nil, usageError(hint, "--date %q is not a date of a trace", o.date)
+	return nil, cli.UsageError(hint, "--date %q is not a date of a trace", o.date)
 }

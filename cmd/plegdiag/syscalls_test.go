@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
 // realTraces are samples of other packages, with what is known of them (the README.md beside them).
@@ -31,7 +33,7 @@ var realTraces = []string{
 func runSyscalls(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
-	require.Equal(t, statusDone, run(append([]string{"syscalls"}, args...), nil, &out, &errs), errs.String())
+	require.Equal(t, cli.StatusDone, run(append([]string{"syscalls"}, args...), nil, &out, &errs), errs.String())
 	return out.String()
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
@@ -19,8 +20,8 @@ import (
 )
 
 type timelineOptions struct {
-	evidence     evidence
-	output       choice
+	evidence     cli.Evidence
+	output       cli.Choice
 	since, until string
 	all          bool
 	components   []string
@@ -31,13 +32,13 @@ type timelineOptions struct {
 	lines        bool
 	linesGiven   bool
 	verbose      bool
-	color        choice
+	color        cli.Choice
 }
 
-func newTimeline(s streams) *cobra.Command {
+func newTimeline(s cli.Streams) *cobra.Command {
 	o := timelineOptions{
-		output: newFormatChoice(report.TimelineFormats, func(f report.TimelineFormat) string { return f.Name }),
-		color:  newColorChoice(),
+		output: cli.NewFormatChoice(report.TimelineFormats, func(f report.TimelineFormat) string { return f.Name }),
+		color:  cli.NewColorChoice(),
 	}
 	cmd := &cobra.Command{
 		Use:   "timeline INPUT...",
@@ -56,16 +57,16 @@ https://ui.perfetto.dev; both leave out events without a time.`,
   plegdiag timeline node-1.tgz --lines --component kubelet,containerd
   plegdiag timeline node-1.tgz --since 09:30 --until 09:36 --component kubelet,containerd
   plegdiag timeline node-1.tgz --all -o perfetto > node-1.perfetto.json`,
-		Args: checkArguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
+		Args: cli.CheckArguments(1, math.MaxInt, "an input: a bundle, a directory, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			o.evidence.inputs = args
+			o.evidence.Inputs = args
 			o.linesGiven = cmd.Flags().Changed("lines")
 			return printTimeline(cmd.Context(), &o, s)
 		},
 	}
-	bindOutput(cmd, &o.output)
+	cli.BindOutput(cmd, &o.output)
 	flags := cmd.Flags()
-	bindMoments(cmd, &o.since, &o.until)
+	cli.BindMoments(cmd, &o.since, &o.until)
 	flags.BoolVar(&o.all, "all", false, "all events, also those without a time")
 	flags.StringSliceVar(&o.components, "component", nil, "only these `COMPONENTS`, as kubelet,containerd")
 	flags.StringSliceVar(&o.kinds, "kind", nil, "only these `KINDS` of events, or groups of them, as cri.call,syscall")
@@ -73,61 +74,61 @@ https://ui.perfetto.dev; both leave out events without a time.`,
 	flags.StringVar(&o.pod, "pod", "", "follow the `POD` (namespace/name, name or uid) with its sandboxes and containers through all files")
 	flags.StringVar(&o.grep, "grep", "", "only events and lines that match the `REGEXP`")
 	flags.BoolVar(&o.lines, "lines", false, "all lines of the logs, also those that are no events (default with --container, --pod and --grep)")
-	o.evidence.bindFlags(cmd)
-	bindRules(cmd, &o.evidence.rules)
-	bindColor(cmd, &o.color)
+	o.evidence.BindFlags(cmd)
+	cli.BindRules(cmd, &o.evidence.Rules)
+	cli.BindColor(cmd, &o.color)
 	flags.BoolVarP(&o.verbose, "verbose", "v", false, "text: show units one by one that have been in one state since the same moment (default with --kind, --container, --pod and --grep)")
 	return cmd
 }
 
-func printTimeline(ctx context.Context, o *timelineOptions, s streams) error {
+func printTimeline(ctx context.Context, o *timelineOptions, s cli.Streams) error {
 	filter := timeline.Filter{Components: o.components, Kinds: o.kinds, Container: strings.ToLower(o.container), Pod: o.pod}
 	if o.grep != "" {
 		var err error
 		if filter.Grep, err = regexp.Compile(o.grep); err != nil {
-			return usageError("a regular expression of Go (RE2); --grep '\\bumount2\\b'", "--grep %q: %w", o.grep, err)
+			return cli.UsageError("a regular expression of Go (RE2); --grep '\\bumount2\\b'", "--grep %q: %w", o.grep, err)
 		}
 	}
 	if o.all && (o.since != "" || o.until != "") {
-		return usageError("use either --all, or --since and --until", "--all does not go together with --since or --until")
+		return cli.UsageError("use either --all, or --since and --until", "--all does not go together with --since or --until")
 	}
 	for _, kind := range o.kinds {
-		if len(kindsNamed(kind)) == 0 {
-			return usageError(suggestNames(kindNames(), kind, "plegdiag rules events"), "--kind: unknown kind %q", kind)
+		if len(cli.KindsNamed(kind)) == 0 {
+			return cli.UsageError(cli.SuggestNames(cli.KindNames(), kind, "plegdiag rules events"), "--kind: unknown kind %q", kind)
 		}
 	}
-	options, err := o.evidence.incidentOptions(s)
+	options, err := o.evidence.IncidentOptions(s)
 	if err != nil {
 		return err
 	}
-	inc, err := loadIncident(ctx, options, s)
+	inc, err := cli.LoadIncident(ctx, options, s)
 	if err != nil {
 		return err
 	}
 	if inc.Unread {
-		warnOfLoss(s.err, inc)
+		cli.WarnOfLoss(s.Err, inc)
 		return nothingToReadError()
 	}
 	if err := o.setWindow(&filter, inc); err != nil {
 		return err
 	}
 	selection := &report.Selection{Incident: inc, Events: inc.Timeline.Select(filter)}
-	warnOfLoss(s.err, inc)
+	cli.WarnOfLoss(s.Err, inc)
 	if err := o.addLines(ctx, options.Inputs, filter, selection, s); err != nil {
 		return err
 	}
 	o.warnOfComponents(selection, s)
 	if len(selection.Events) == 0 {
-		warn(s.err, "hint: no event matches; --all shows all events, --lines also lines that are no events")
+		cli.Warn(s.Err, "hint: no event matches; --all shows all events, --lines also lines that are no events")
 	}
-	format := report.TimelineFormats[o.output.index()]
-	look := s.showOptions(o.color, o.verbose || o.choosesEvents())
-	return format.Render(s.out, selection, look)
+	format := report.TimelineFormats[o.output.Index()]
+	look := s.ShowOptions(o.color, o.verbose || o.choosesEvents())
+	return format.Render(s.Out, selection, look)
 }
 
 // warnOfComponents says which of the components that are asked for nothing is of, and which names are
 // near.
-func (o *timelineOptions) warnOfComponents(sel *report.Selection, s streams) {
+func (o *timelineOptions) warnOfComponents(sel *report.Selection, s cli.Streams) {
 	of := map[string]bool{}
 	for _, e := range sel.Incident.Timeline.Events {
 		of[e.Component] = true
@@ -139,8 +140,8 @@ func (o *timelineOptions) warnOfComponents(sel *report.Selection, s streams) {
 	names := slices.Sorted(maps.Keys(of))
 	for _, component := range o.components {
 		if !of[component] {
-			hint := suggestNames(names, component, "plegdiag timeline --all")
-			warn(s.err, fmt.Sprintf("the inputs hold nothing of a component %q; %s", component, hint))
+			hint := cli.SuggestNames(names, component, "plegdiag timeline --all")
+			cli.Warn(s.Err, fmt.Sprintf("the inputs hold nothing of a component %q; %s", component, hint))
 		}
 	}
 }
@@ -163,20 +164,20 @@ func (o *timelineOptions) wantsLines() bool {
 
 // addLines adds the lines of the logs to a selection.
 func (o *timelineOptions) addLines(
-	ctx context.Context, in incident.Inputs, f timeline.Filter, sel *report.Selection, s streams,
+	ctx context.Context, in incident.Inputs, f timeline.Filter, sel *report.Selection, s cli.Streams,
 ) error {
 	if !o.wantsLines() {
 		return nil
 	}
 	if o.linesGiven && slices.Contains(in.Paths, "-") {
-		warn(s.err, "standard input can be read only once: of its lines only those of events are shown")
+		cli.Warn(s.Err, "standard input can be read only once: of its lines only those of events are shown")
 	}
 	lines, err := incident.ReadLines(ctx, in, sel.Incident, f)
 	if err != nil {
 		return err
 	}
 	if lines.Left > 0 {
-		warn(s.err, fmt.Sprintf("%d later lines of the window are left out; --since and --until narrow it", lines.Left))
+		cli.Warn(s.Err, fmt.Sprintf("%d later lines of the window are left out; --since and --until narrow it", lines.Left))
 	}
 	sel.Events = append(sel.Events, lines.Events...)
 	slices.SortStableFunc(sel.Events, event.Compare)
@@ -198,15 +199,15 @@ func (o *timelineOptions) setWindow(f *timeline.Filter, inc *incident.Incident) 
 		}
 		return nil
 	}
-	w, err := parseWindow(o.since, o.until, inc)
+	w, err := cli.ParseWindow(o.since, o.until, inc)
 	f.Since, f.Until = w.Start, w.End
 	return err
 }
 
 // nothingToReadError is the failure of a command that found no line that it could read.
 func nothingToReadError() error {
-	return &failure{
-		status: statusFailed, err: incident.ErrNothing,
-		hint: "plegdiag reads logs, goroutine dumps and strace output: as text, compressed or in an archive",
+	return &cli.Failure{
+		Status: cli.StatusFailed, Err: incident.ErrNothing,
+		Hint: "plegdiag reads logs, goroutine dumps and strace output: as text, compressed or in an archive",
 	}
 }

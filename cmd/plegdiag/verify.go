@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
-func newVerify(s streams) *cobra.Command {
+func newVerify(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "verify BUNDLE",
 		Short: "Check the files of a collected bundle against its manifest",
@@ -21,12 +22,12 @@ the manifest, the files are checked by the checksums in their headers, and the e
 stderr. What collect could not get, or not as a whole, is listed with the reason.`,
 		Example: `  plegdiag collect --only clock -o clock.tgz
   plegdiag verify clock.tgz`,
-		Args: checkArguments(1, 1, "a bundle or -"),
+		Args: cli.CheckArguments(1, 1, "a bundle or -"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkInputs(args); err != nil {
+			if err := cli.CheckInputs(args); err != nil {
 				return err
 			}
-			in := s.in
+			in := s.In
 			if args[0] != "-" {
 				f, err := os.Open(args[0])
 				if err != nil {
@@ -40,36 +41,36 @@ stderr. What collect could not get, or not as a whole, is listed with the reason
 	}
 }
 
-func verifyBundle(in io.Reader, s streams) error {
+func verifyBundle(in io.Reader, s cli.Streams) error {
 	v, err := bundle.Verify(in)
 	if err != nil {
 		return err
 	}
 	for _, p := range v.Problems {
-		warn(s.err, p)
+		cli.Warn(s.Err, p)
 	}
 	if len(v.Problems) > 0 {
-		return &failure{status: statusFailed, err: fmt.Errorf("%d problems in %d files", len(v.Problems), v.Files)}
+		return &cli.Failure{Status: cli.StatusFailed, Err: fmt.Errorf("%d problems in %d files", len(v.Problems), v.Files)}
 	}
 	const enough = 300
-	fmt.Fprintf(s.out, "%s: %d files, %d bytes, as they were collected\n", show.Escape(v.Root, enough), v.Files, v.Bytes)
+	fmt.Fprintf(s.Out, "%s: %d files, %d bytes, as they were collected\n", show.Escape(v.Root, enough), v.Files, v.Bytes)
 	if v.Manifest.Sealed != "" {
-		fmt.Fprintf(s.out, "incomplete: %s\n", show.Escape(v.Manifest.Sealed, enough))
+		fmt.Fprintf(s.Out, "incomplete: %s\n", show.Escape(v.Manifest.Sealed, enough))
 		if len(v.Manifest.Missing) > 0 {
-			fmt.Fprintf(s.out, "missing or cut: %s\n", show.Escape(strings.Join(v.Manifest.Missing, ", "), enough))
+			fmt.Fprintf(s.Out, "missing or cut: %s\n", show.Escape(strings.Join(v.Manifest.Missing, ", "), enough))
 		}
 	}
 	if step := v.Manifest.ClockStep; step != 0 {
-		fmt.Fprintf(s.out, "the node's clock was set meanwhile, by %+.1f s\n", step)
+		fmt.Fprintf(s.Out, "the node's clock was set meanwhile, by %+.1f s\n", step)
 	}
 	for i := range v.Manifest.DumpFiles {
-		noteDumpFile(s.out, &v.Manifest.DumpFiles[i])
+		noteDumpFile(s.Out, &v.Manifest.DumpFiles[i])
 	}
 	for i := range v.Manifest.Items {
 		switch item := &v.Manifest.Items[i]; item.Outcome {
 		case bundle.OK, bundle.Empty, bundle.Absent:
 		default:
-			noteItem(s.out, item, false)
+			noteItem(s.Out, item, false)
 		}
 	}
 	return nil

@@ -7,21 +7,23 @@ import (
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
+
+	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
-func newVersion(s streams) *cobra.Command {
+func newVersion(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version of plegdiag, the Go that built it, and the commit with its date",
 		Example: `  plegdiag version
   plegdiag --version`,
-		Args: checkArguments(0, 0, "no argument"),
+		Args: cli.CheckArguments(0, 0, "no argument"),
 		RunE: func(*cobra.Command, []string) error { return printVersion(s) },
 	}
 }
 
-func printVersion(s streams) error {
-	_, err := fmt.Fprintln(s.out, versionLine())
+func printVersion(s cli.Streams) error {
+	_, err := fmt.Fprintln(s.Out, versionLine())
 	return err
 }
 

@@ -333,14 +333,30 @@ var layers = map[string]layer{
 		"a collection is what the machine shows; what it means is for whoever reads the bundle",
 	},
 	"internal/archtest": {nil, "it only looks at the others"},
+	"internal/cli": {
+		[]string{
+			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report/show",
+			"internal/bundle", // limits of reading
+			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
+		},
+		"it binds flags that several commands have; what a command does is the command's",
+	},
+	"internal/cli/authoring": {
+		[]string{
+			"internal/cli", "internal/event", "internal/rules", "internal/incident", "internal/report", "internal/report/show",
+			"internal/fixture", // the command rules test runs the tests of rules
+			"github.com/spf13/cobra",
+		},
+		"a command binds flags and calls; what a rule is, and whether it holds, is the business of rules and fixture",
+	},
 	"cmd/plegdiag": {
 		[]string{
+			"internal/cli", "internal/cli/authoring",
 			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
 			"internal/batch",       // the command batch, and the bounds of mcp's workers
 			"internal/mcp", "docs", // the command mcp, and what it gives to read
 			"fleet", "internal/report/dashboard", // the command fleet
-			"internal/fixture",            // the command rules test runs the tests of rules
-			"internal/bundle",             // limits of reading; the command verify
+			"internal/bundle",             // the command verify
 			"internal/observe/goroutines", // the table of locks for the command stacks
 			"internal/stackdump",          // the command stacks filters and compares dumps, and writes profiles
 			"internal/stackdump/series",
@@ -351,7 +367,7 @@ var layers = map[string]layer{
 			"internal/redact",    // the command redact
 			"internal/schema",    // the command schema
 			"go.yaml.in/yaml/v3", // the user's configuration file
-			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
+			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/charmbracelet/x/term", "github.com/schollz/progressbar",
 		},
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",
 	},

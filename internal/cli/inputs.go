@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"os"
@@ -10,7 +10,7 @@ import (
 type remote struct {
 	shape *regexp.Regexp
 	what  string
-	// hint says how to hand it over; NAME stands for what was written.
+	// Hint says how to hand it over; NAME stands for what was written.
 	hint string
 }
 
@@ -38,8 +38,8 @@ var remotes = []remote{
 	},
 }
 
-// checkInputs refuses inputs that are not on this machine: nothing is fetched.
-func checkInputs(inputs []string) error {
+// CheckInputs refuses inputs that are not on this machine: nothing is fetched.
+func CheckInputs(inputs []string) error {
 	for _, input := range inputs {
 		if _, err := os.Lstat(input); err == nil || input == "-" {
 			continue
@@ -47,7 +47,7 @@ func checkInputs(inputs []string) error {
 		for _, r := range remotes {
 			if r.shape.MatchString(input) {
 				hint := strings.ReplaceAll(r.hint, "NAME", input)
-				return usageError(hint, "%q is %s; plegdiag works offline and reads files", input, r.what)
+				return UsageError(hint, "%q is %s; plegdiag works offline and reads files", input, r.what)
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"cmp"
@@ -16,12 +16,12 @@ const (
 	maxTrivial  = 3   // of them where none is a log or a dump: no parser was made for most files of a sosreport
 )
 
-// warnOfLoss says on stderr what the account in the report says in detail: what could not be read,
+// WarnOfLoss says on stderr what the account in the report says in detail: what could not be read,
 // and of the files with lines that were not understood those that matter.
-func warnOfLoss(w io.Writer, inc *incident.Incident) {
+func WarnOfLoss(w io.Writer, inc *incident.Incident) {
 	warnOfNodes(w, inc)
 	warnOfWindow(w, inc)
-	warnOfErrors(w, inc.Files)
+	WarnOfErrors(w, inc.Files)
 	var skipped []*incident.File
 	for i := range inc.Files {
 		if f := &inc.Files[i]; f.Skipped > 0 {
@@ -29,11 +29,11 @@ func warnOfLoss(w io.Writer, inc *incident.Incident) {
 		}
 	}
 	warnOfSkips(w, skipped)
-	warnOfLinks(w, inc.Files)
+	WarnOfLinks(w, inc.Files)
 }
 
-// warnOfErrors names the files that could not be read, or not to their end.
-func warnOfErrors(w io.Writer, files []incident.File) {
+// WarnOfErrors names the files that could not be read, or not to their end.
+func WarnOfErrors(w io.Writer, files []incident.File) {
 	var all []string
 	for _, f := range files {
 		if f.Err != "" && f.Format != "link" {
@@ -46,15 +46,15 @@ func warnOfErrors(w io.Writer, files []incident.File) {
 // warnFirst prints the first warnings, and how many more there are.
 func warnFirst(w io.Writer, all []string, most int, more string) {
 	for _, text := range all[:min(len(all), most)] {
-		warn(w, text)
+		Warn(w, text)
 	}
 	if len(all) > most {
-		warn(w, fmt.Sprintf(more, len(all)-most))
+		Warn(w, fmt.Sprintf(more, len(all)-most))
 	}
 }
 
-// warnOfLinks says how many links lead out of the inputs: a node has hundreds.
-func warnOfLinks(w io.Writer, files []incident.File) {
+// WarnOfLinks says how many links lead out of the inputs: a node has hundreds.
+func WarnOfLinks(w io.Writer, files []incident.File) {
 	var links []string
 	for _, f := range files {
 		if f.Err != "" && f.Format == "link" {
@@ -64,9 +64,9 @@ func warnOfLinks(w io.Writer, files []incident.File) {
 	switch len(links) {
 	case 0:
 	case 1:
-		warn(w, links[0])
+		Warn(w, links[0])
 	default:
-		warn(w, fmt.Sprintf("%d links are not followed (plegdiag ls lists them)", len(links)))
+		Warn(w, fmt.Sprintf("%d links are not followed (plegdiag ls lists them)", len(links)))
 	}
 }
 
@@ -85,7 +85,7 @@ func warnOfSkips(w io.Writer, files []*incident.File) {
 	shown := min(max(len(named), maxTrivial), maxWarnings, len(files))
 	named = append(named, trivial...)
 	for _, f := range named[:shown] {
-		warn(w, fmt.Sprintf("%s: %d of %d lines not understood; first: %s", f.Path, f.Skipped, f.Lines, f.FirstSkip))
+		Warn(w, fmt.Sprintf("%s: %d of %d lines not understood; first: %s", f.Path, f.Skipped, f.Lines, f.FirstSkip))
 	}
 	left, lines := named[shown:], 0
 	for _, f := range left {
@@ -93,6 +93,6 @@ func warnOfSkips(w io.Writer, files []*incident.File) {
 	}
 	if len(left) > 0 {
 		const text = "%d more files with lines that were not understood, %d in all (plegdiag ls lists them)"
-		warn(w, fmt.Sprintf(text, len(left), lines))
+		Warn(w, fmt.Sprintf(text, len(left), lines))
 	}
 }

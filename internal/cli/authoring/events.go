@@ -1,18 +1,18 @@
-package main
+package authoring
 
 import (
 	"bufio"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/report"
 )
 
-func newRulesEvents(s streams) *cobra.Command {
-	output := newChoice("text", "json")
+func newRulesEvents(s cli.Streams) *cobra.Command {
+	output := cli.NewChoice("text", "json")
 	cmd := &cobra.Command{
 		Use:   "events [KIND]",
 		Short: "List the kinds of events, or the fields of one kind",
@@ -22,28 +22,28 @@ they are, and which values they may have. A group such as kubelet lists the kind
   plegdiag rules events cri.call
   plegdiag rules events kubelet
   plegdiag rules events lock.held -o json`,
-		Args:              checkArguments(0, 1, "at most one kind of event"),
+		Args:              cli.CheckArguments(0, 1, "at most one kind of event"),
 		ValidArgsFunction: completeKinds,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return rulesEvents(s, strings.Join(args, ""), output.text)
+			return rulesEvents(s, strings.Join(args, ""), output.Text)
 		},
 	}
-	bindOutput(cmd, &output)
+	cli.BindOutput(cmd, &output)
 	return cmd
 }
 
 // rulesEvents prints the kinds that a name stands for: one, those of a group, or all for an empty
 // name.
-func rulesEvents(s streams, name, format string) error {
-	kinds := kindsNamed(name)
+func rulesEvents(s cli.Streams, name, format string) error {
+	kinds := cli.KindsNamed(name)
 	if len(kinds) == 0 {
-		return usageError(suggestNames(kindNames(), name, "plegdiag rules events"), "unknown kind %q", name)
+		return cli.UsageError(cli.SuggestNames(cli.KindNames(), name, "plegdiag rules events"), "unknown kind %q", name)
 	}
-	out := bufio.NewWriter(s.out)
+	out := bufio.NewWriter(s.Out)
 	var err error
 	switch {
 	case format == "json":
-		err = report.EventsJSON(out, kinds, report.Options{Version: version()})
+		err = report.EventsJSON(out, kinds, report.Options{Version: s.Version})
 	case string(kinds[0].Kind) == name:
 		err = report.EventKind(out, &kinds[0])
 	default:
@@ -53,31 +53,6 @@ func rulesEvents(s streams, name, format string) error {
 		return err
 	}
 	return out.Flush()
-}
-
-func kindsNamed(name string) []event.KindInfo {
-	if kind := event.KindNamed(event.Kind(name)); kind != nil {
-		return []event.KindInfo{*kind}
-	}
-	var kinds []event.KindInfo
-	for _, kind := range event.Kinds() {
-		if name == "" || strings.HasPrefix(string(kind.Kind), name+".") {
-			kinds = append(kinds, kind)
-		}
-	}
-	return kinds
-}
-
-// kindNames are the kinds of events, then their groups.
-func kindNames() []string {
-	var names, groups []string
-	for _, kind := range event.Kinds() {
-		names = append(names, string(kind.Kind))
-		if group, _, ok := strings.Cut(string(kind.Kind), "."); ok && !slices.Contains(groups, group) {
-			groups = append(groups, group)
-		}
-	}
-	return append(names, groups...)
 }
 
 func completeKinds(_ *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {

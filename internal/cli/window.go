@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -15,33 +15,34 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// window is the flags that choose what time is analysed.
-type window struct {
+// Window is the flags that choose what time is analysed.
+type Window struct {
 	since, until string
 	incident     int // by its number in the report; 0 for all
 }
 
-// bindMoments makes since and until flags of cmd.
-func bindMoments(cmd *cobra.Command, since, until *string) {
+// BindMoments makes since and until flags of cmd.
+func BindMoments(cmd *cobra.Command, since, until *string) {
 	flags := cmd.Flags()
 	flags.StringVar(since, "since", "", "from `TIME` on: RFC 3339, 2025-11-08 09:30 [+08:00], 15:04[:05] on the day of the incident, 2h before the end"+
 		" of the evidence, @epoch; in UTC where it names no zone")
 	flags.StringVar(until, "until", "", "up to `TIME`, written as for --since")
 }
 
-func (w *window) bindFlags(cmd *cobra.Command) {
-	bindMoments(cmd, &w.since, &w.until)
+// BindFlags makes them flags of cmd.
+func (w *Window) BindFlags(cmd *cobra.Command) {
+	BindMoments(cmd, &w.since, &w.until)
 	cmd.Flags().IntVar(&w.incident, "incident", 0, "analyse only the incident of that `NUMBER`, where the inputs show several: 1 is the first of incident.episodes")
 }
 
-// chooser is what chooses the window once the evidence is read; nil without any of the flags.
-func (w *window) chooser() (func(*incident.Incident) (timeline.Window, error), error) {
+// Chooser is what chooses the window once the evidence is read; nil without any of the flags.
+func (w *Window) Chooser() (func(*incident.Incident) (timeline.Window, error), error) {
 	byTime := w.since != "" || w.until != ""
 	switch {
 	case w.incident < 0:
-		return nil, usageError("incidents are counted from 1", "--incident %d is not the number of an incident", w.incident)
+		return nil, UsageError("incidents are counted from 1", "--incident %d is not the number of an incident", w.incident)
 	case w.incident > 0 && byTime:
-		return nil, usageError("use either --incident, or --since and --until", "--incident does not go together with --since or --until")
+		return nil, UsageError("use either --incident, or --since and --until", "--incident does not go together with --since or --until")
 	case w.incident > 0:
 		return w.chooseIncident, nil
 	case byTime:
@@ -50,7 +51,7 @@ func (w *window) chooser() (func(*incident.Incident) (timeline.Window, error), e
 	return nil, nil
 }
 
-func (w *window) chooseIncident(inc *incident.Incident) (timeline.Window, error) {
+func (w *Window) chooseIncident(inc *incident.Incident) (timeline.Window, error) {
 	chosen, err := inc.EpisodeWindow(w.incident)
 	if err != nil {
 		var all []string
@@ -61,22 +62,22 @@ func (w *window) chooseIncident(inc *incident.Incident) (timeline.Window, error)
 		if len(all) > 0 {
 			hint = "the incidents are " + show.JoinFirst(all, 9, "; ")
 		}
-		return chosen, usageError(hint, "--incident %d: %w", w.incident, err)
+		return chosen, UsageError(hint, "--incident %d: %w", w.incident, err)
 	}
 	return chosen, nil
 }
 
-func (w *window) chooseTime(inc *incident.Incident) (timeline.Window, error) {
-	chosen, err := parseWindow(w.since, w.until, inc)
+func (w *Window) chooseTime(inc *incident.Incident) (timeline.Window, error) {
+	chosen, err := ParseWindow(w.since, w.until, inc)
 	if err != nil {
 		return chosen, err
 	}
 	spanned := spanOfEvidence(inc)
 	if spanned.IsZero() {
-		return chosen, usageError("leave --since and --until out", "the evidence has no times, by which a window could be chosen")
+		return chosen, UsageError("leave --since and --until out", "the evidence has no times, by which a window could be chosen")
 	}
 	if !chosen.End.IsZero() && chosen.End.Before(spanned.Start) || chosen.Start.After(spanned.End) {
-		return chosen, usageError("the evidence spans "+show.Window(spanned), "there is nothing from that time in the inputs")
+		return chosen, UsageError("the evidence spans "+show.Window(spanned), "there is nothing from that time in the inputs")
 	}
 	return chosen, nil
 }
@@ -97,8 +98,8 @@ func spanOfEvidence(inc *incident.Incident) (w timeline.Window) {
 	return w
 }
 
-// parseWindow reads --since and --until. An empty text is no limit.
-func parseWindow(since, until string, inc *incident.Incident) (w timeline.Window, err error) {
+// ParseWindow reads --since and --until. An empty text is no limit.
+func ParseWindow(since, until string, inc *incident.Incident) (w timeline.Window, err error) {
 	if w.Start, err = parseMoment("--since", since, inc); err != nil {
 		return w, err
 	}
@@ -106,7 +107,7 @@ func parseWindow(since, until string, inc *incident.Incident) (w timeline.Window
 		return w, err
 	}
 	if !w.Start.IsZero() && !w.End.IsZero() && w.End.Before(w.Start) {
-		return w, usageError("--since is the earlier one of the two", "--until %s lies before --since %s", until, since)
+		return w, UsageError("--since is the earlier one of the two", "--until %s lies before --since %s", until, since)
 	}
 	return w, nil
 }
@@ -149,7 +150,7 @@ func parseMoment(flag, text string, inc *incident.Incident) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return lastMoment(inc).Add(-ago), nil
 	}
-	return time.Time{}, usageError("as 2025-11-08T09:30:00Z, 09:30, 2h or @1762594200", "%s %q is not a time", flag, text)
+	return time.Time{}, UsageError("as 2025-11-08T09:30:00Z, 09:30, 2h or @1762594200", "%s %q is not a time", flag, text)
 }
 
 // timeOnDay is a time of day on the day of a moment, both in the zone of the first.

@@ -1,4 +1,4 @@
-package main
+package authoring
 
 import (
 	"bufio"
@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
 )
 
-func newRulesLint(s streams) *cobra.Command {
+func newRulesLint(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "lint [DIR...]",
 		Short: "Say all that is wrong with rules, as file:line:col: reason",
@@ -28,8 +29,8 @@ analyze --rules would load them. Without DIR the built-in rules are checked.`,
 	}
 }
 
-func rulesLint(s streams, dirs []string) error {
-	catalog, err := checkCatalog(dirs)
+func rulesLint(s cli.Streams, dirs []string) error {
+	catalog, err := cli.CheckCatalog(dirs)
 	if wrong, ok := errors.AsType[rules.Problems](err); ok {
 		return failLint(s, wrong)
 	}
@@ -46,21 +47,21 @@ func rulesLint(s streams, dirs []string) error {
 	}
 	if found == 0 {
 		err := fmt.Errorf("no rule in %s", strings.Join(dirs, ", "))
-		return &failure{status: statusFailed, err: err, hint: "a rule is a file that ends in .yaml"}
+		return &cli.Failure{Status: cli.StatusFailed, Err: err, Hint: "a rule is a file that ends in .yaml"}
 	}
 	if n := len(catalog.Warnings); n > 0 {
 		if err := printProblems(s, catalog.Warnings); err != nil {
 			return err
 		}
 		const text = "%s, %s: a later release counts them as mistakes\n"
-		_, err = fmt.Fprintf(s.out, text, show.Plural(found, "rule"), show.Plural(n, "warning"))
+		_, err = fmt.Fprintf(s.Out, text, show.Plural(found, "rule"), show.Plural(n, "warning"))
 		return err
 	}
-	_, err = fmt.Fprintf(s.out, "%s, nothing wrong\n", show.Plural(found, "rule"))
+	_, err = fmt.Fprintf(s.Out, "%s, nothing wrong\n", show.Plural(found, "rule"))
 	return err
 }
 
-func failLint(s streams, wrong rules.Problems) error {
+func failLint(s cli.Streams, wrong rules.Problems) error {
 	if err := printProblems(s, wrong); err != nil {
 		return err
 	}
@@ -69,12 +70,12 @@ func failLint(s streams, wrong rules.Problems) error {
 	if warnings := len(wrong) - mistakes; warnings > 0 {
 		counted += " and " + show.Plural(warnings, "warning")
 	}
-	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", counted)}
+	return &cli.Failure{Status: cli.StatusFailed, Err: fmt.Errorf("%s in the rules", counted)}
 }
 
-func printProblems(s streams, problems rules.Problems) error {
+func printProblems(s cli.Streams, problems rules.Problems) error {
 	const enough = 2000 // columns
-	out := bufio.NewWriter(s.out)
+	out := bufio.NewWriter(s.Out)
 	for _, p := range problems {
 		fmt.Fprintln(out, show.Escape(p.Error(), enough))
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"context"
@@ -19,24 +19,25 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
-// evidence is what the commands that make an incident read, and what the user knows better about
+// Evidence is what the commands that make an incident read, and what the user knows better about
 // its clocks.
-type evidence struct {
-	inputs []string
+type Evidence struct {
+	Inputs []string
 	tz     string
 	node   string
 	year   int
 	limits map[string]string
-	rules  []string // directories of a user's own rules
+	Rules  []string // directories of a user's own rules
 }
 
-func (e *evidence) bindFlags(cmd *cobra.Command) {
-	e.bindReading(cmd)
+// BindFlags makes flags of cmd of all of it but the inputs and the rules.
+func (e *Evidence) BindFlags(cmd *cobra.Command) {
+	e.BindReading(cmd)
 	cmd.Flags().StringVar(&e.node, "node", "", "the `NAME` of the node to look at, where the inputs hold several; the only one with a stall when not given")
 }
 
-// bindReading binds what changes how inputs are read, whatever node they are of.
-func (e *evidence) bindReading(cmd *cobra.Command) {
+// BindReading binds what changes how inputs are read, whatever node they are of.
+func (e *Evidence) BindReading(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&e.tz, "tz", "", "`ZONE` of logs that do not say theirs, as Asia/Shanghai or +08:00; inferred from the logs when not given."+
 		" Lines that carry both clocks are read by their own clocks, with a warning")
@@ -61,23 +62,25 @@ func limitNames() []string {
 func parseLimits(given map[string]string) (l bundle.Limits, err error) {
 	whole, long := limitsOf(&l)
 	for name, text := range given {
-		n, ok := parseSize(text)
+		n, ok := ParseSize(text)
 		switch {
 		case !ok || n <= 0:
-			return l, usageError("as bytes=32G,files=500000", "--limit %s=%s is not a positive number", name, text)
+			return l, UsageError("as bytes=32G,files=500000", "--limit %s=%s is not a positive number", name, text)
 		case whole[name] != nil && n <= math.MaxInt32:
 			*whole[name] = int(n)
 		case long[name] != nil:
 			*long[name] = n
 		default:
-			hint := suggestNames(limitNames(), name, "bytes, files, name, depth, nesting, ratio:")
-			return l, usageError(hint, "--limit %s=%s is not a limit", name, text)
+			hint := SuggestNames(limitNames(), name, "bytes, files, name, depth, nesting, ratio:")
+			return l, UsageError(hint, "--limit %s=%s is not a limit", name, text)
 		}
 	}
 	return l, nil
 }
 
-func parseSize(text string) (int64, bool) {
+// ParseSize reads a number of bytes. It may end in K, M, G or T, powers of 1024; ok is false for any other
+// text, and for a number that does not fit.
+func ParseSize(text string) (size int64, ok bool) {
 	shift := 0
 	if i := strings.IndexAny(text, "KMGT"); i >= 0 && i == len(text)-1 {
 		shift, text = 10*(strings.IndexByte("KMGT", text[i])+1), text[:i]
@@ -86,48 +89,64 @@ func parseSize(text string) (int64, bool) {
 	return n << shift, err == nil && n<<shift>>shift == n
 }
 
-// incidentOptions checks the flags before the work begins.
-func (e *evidence) incidentOptions(s streams) (incident.Options, error) {
-	if err := checkInputs(e.inputs); err != nil {
+// Reading are the flags, without dashes, that change how inputs are read, in one order.
+func (e *Evidence) Reading() (flags []string) {
+	if e.tz != "" {
+		flags = append(flags, "tz="+e.tz)
+	}
+	if e.year != 0 {
+		flags = append(flags, "year="+strconv.Itoa(e.year))
+	}
+	for _, limit := range limitNames() {
+		if value, ok := e.limits[limit]; ok {
+			flags = append(flags, "limit="+limit+"="+value)
+		}
+	}
+	return flags
+}
+
+// IncidentOptions checks the flags before the work begins.
+func (e *Evidence) IncidentOptions(s Streams) (incident.Options, error) {
+	if err := CheckInputs(e.Inputs); err != nil {
 		return incident.Options{}, err
 	}
-	zone, err := parseZone("tz", e.tz)
+	zone, err := ParseZone("tz", e.tz)
 	if err != nil {
 		return incident.Options{}, err
 	}
 	if e.year != 0 && (e.year < 1970 || e.year > 9999) {
-		return incident.Options{}, usageError("a year has four digits", "--year %d is not a year of a log", e.year)
+		return incident.Options{}, UsageError("a year has four digits", "--year %d is not a year of a log", e.year)
 	}
 	limits, err := parseLimits(e.limits)
 	if err != nil {
 		return incident.Options{}, err
 	}
-	catalog, err := loadCatalog(e.rules)
-	inputs := s.inputs(e.inputs)
+	catalog, err := LoadCatalog(e.Rules)
+	inputs := s.Inputs(e.Inputs)
 	inputs.Limits = limits
 	return incident.Options{Inputs: inputs, Zone: zone, Year: e.year, Node: e.node, Catalog: catalog}, err
 }
 
-// loadIncident makes an incident, with a bar on a terminal while it reads. That no line could be
+// LoadIncident makes an incident, with a bar on a terminal while it reads. That no line could be
 // read is no error: [incident.Incident.Unread] says so.
-func loadIncident(ctx context.Context, o incident.Options, s streams) (*incident.Incident, error) {
+func LoadIncident(ctx context.Context, o incident.Options, s Streams) (*incident.Incident, error) {
 	done := func() {}
 	if o.Progress == nil {
-		o.Progress, done = startProgress(o.Paths, s.err)
+		o.Progress, done = startProgress(o.Paths, s.Err)
 	}
 	inc, err := incident.Load(ctx, o)
 	done()
 	if several, ok := errors.AsType[*incident.NodesError](err); ok {
 		hint := "--node NAME chooses one; plegdiag ls says which file is of which"
 		if several.Asked != "" {
-			hint = suggestNames(several.Nodes, several.Asked, "plegdiag ls")
+			hint = SuggestNames(several.Nodes, several.Asked, "plegdiag ls")
 		}
-		return nil, &failure{status: statusFailed, err: several, hint: hint}
+		return nil, &Failure{Status: StatusFailed, Err: several, Hint: hint}
 	}
 	if inc == nil {
 		return nil, err
 	}
-	warnOfFlags(s.err, inc)
+	warnOfFlags(s.Err, inc)
 	return inc, nil
 }
 
@@ -135,7 +154,7 @@ func loadIncident(ctx context.Context, o incident.Options, s streams) (*incident
 func warnOfWindow(w io.Writer, inc *incident.Incident) {
 	if chosen := inc.Chosen; !chosen.IsZero() {
 		spanned := spanOfEvidence(inc)
-		warn(w, "only a part of the evidence is analysed: "+show.Window(spanned))
+		Warn(w, "only a part of the evidence is analysed: "+show.Window(spanned))
 	}
 }
 
@@ -143,7 +162,7 @@ func warnOfWindow(w io.Writer, inc *incident.Incident) {
 func warnOfNodes(w io.Writer, inc *incident.Incident) {
 	if len(inc.LeftOut) > 0 {
 		const text = "evidence of %d nodes: only that of %s is analysed; left out: %s (--node NAME chooses)"
-		warn(w, fmt.Sprintf(text, len(inc.LeftOut)+1, inc.Node, strings.Join(inc.LeftOut, ", ")))
+		Warn(w, fmt.Sprintf(text, len(inc.LeftOut)+1, inc.Node, strings.Join(inc.LeftOut, ", ")))
 	}
 }
 
@@ -158,9 +177,9 @@ func warnOfFlags(w io.Writer, inc *incident.Incident) {
 	warnFirst(w, all, maxWarnings, "%d more warnings of this kind (the report's section on clocks has them)")
 }
 
-// parseZone reads an IANA name or an offset, the value of a flag. An empty text is nil: no zone is
+// ParseZone reads an IANA name or an offset, the value of a flag. An empty text is nil: no zone is
 // given.
-func parseZone(flag, s string) (*time.Location, error) {
+func ParseZone(flag, s string) (*time.Location, error) {
 	if s == "" {
 		return nil, nil
 	}
@@ -171,7 +190,7 @@ func parseZone(flag, s string) (*time.Location, error) {
 	// Local is the zone of this machine, not of the node.
 	zone, err := time.LoadLocation(s)
 	if err != nil || s == "Local" {
-		return nil, usageError("as Asia/Shanghai, UTC or +08:00", "--%s %q is not a time zone", flag, s)
+		return nil, UsageError("as Asia/Shanghai, UTC or +08:00", "--%s %q is not a time zone", flag, s)
 	}
 	return zone, nil
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ func TestWarnOfLoss(t *testing.T) {
 	add(1, "containerd%d.stacks.log", incident.File{Format: "goroutines", Lines: 9, Skipped: 3, FirstSkip: "no frame"})
 	add(30, "cut%d.gz", incident.File{Format: "klog", Lines: 4, Used: 4, Err: "unexpected EOF"})
 	var out strings.Builder
-	warnOfLoss(&out, inc)
+	WarnOfLoss(&out, inc)
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	require.Equal(t, 30, strings.Count(out.String(), "unexpected EOF"), "evidence that is missing is told, however often")
 	require.Equal(t, []string{

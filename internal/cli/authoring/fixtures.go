@@ -1,4 +1,4 @@
-package main
+package authoring
 
 import (
 	"bufio"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/fixture"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
@@ -22,7 +23,7 @@ type rulesTestOptions struct {
 	update bool
 }
 
-func newRulesTest(s streams) *cobra.Command {
+func newRulesTest(s cli.Streams) *cobra.Command {
 	var o rulesTestOptions
 	cmd := &cobra.Command{
 		Use:   "test [DIR...]",
@@ -52,13 +53,13 @@ failure in a later release.
 			return rulesTest(cmd.Context(), &o, s)
 		},
 	}
-	bindRules(cmd, &o.rules)
+	cli.BindRules(cmd, &o.rules)
 	cmd.Flags().BoolVar(&o.update, "update", false, "write want.yaml where it differs")
 	return cmd
 }
 
-func rulesTest(ctx context.Context, o *rulesTestOptions, s streams) error {
-	catalog, err := loadCatalog(append(slices.Clone(o.dirs), o.rules...))
+func rulesTest(ctx context.Context, o *rulesTestOptions, s cli.Streams) error {
+	catalog, err := cli.LoadCatalog(append(slices.Clone(o.dirs), o.rules...))
 	if err != nil {
 		return err
 	}
@@ -66,7 +67,7 @@ func rulesTest(ctx context.Context, o *rulesTestOptions, s streams) error {
 	if err != nil {
 		return err
 	}
-	t := tester{catalog: catalog, builtin: builtin, update: o.update, out: bufio.NewWriter(s.out), tested: map[string]bool{}}
+	t := tester{catalog: catalog, builtin: builtin, update: o.update, out: bufio.NewWriter(s.Out), tested: map[string]bool{}}
 	for _, dir := range o.dirs {
 		found, err := fixture.Find(dir)
 		if err != nil {
@@ -158,9 +159,9 @@ func describeAnswer(inc *incident.Incident, rule string) string {
 // there was none, or one failed.
 func (t *tester) printTotals(dirs []string) error {
 	if t.ran == 0 {
-		return &failure{
-			status: statusFailed, err: fmt.Errorf("no fixture below %s", strings.Join(dirs, ", ")),
-			hint: "a fixture is a directory with bundle/ and want.yaml; plegdiag rules test --help shows how they lie beside a rule",
+		return &cli.Failure{
+			Status: cli.StatusFailed, Err: fmt.Errorf("no fixture below %s", strings.Join(dirs, ", ")),
+			Hint: "a fixture is a directory with bundle/ and want.yaml; plegdiag rules test --help shows how they lie beside a rule",
 		}
 	}
 	for i := range t.catalog.Rules {
@@ -177,7 +178,7 @@ func (t *tester) printTotals(dirs []string) error {
 	}
 	if t.failed > 0 {
 		err := errors.New(show.Plural(t.failed, "fixture") + " failed")
-		return &failure{status: statusFailed, err: err, hint: "- is what want.yaml asks for, + what is found"}
+		return &cli.Failure{Status: cli.StatusFailed, Err: err, Hint: "- is what want.yaml asks for, + what is found"}
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -10,11 +10,11 @@ import (
 	"slices"
 )
 
-// outputFile is a file that a flag names and a command writes: a report, a profile.
-type outputFile struct {
-	flag  string // that names it, "--report"
-	path  string
-	force bool // an existing file may be overwritten
+// OutputFile is a file that a flag names and a command writes: a report, a profile.
+type OutputFile struct {
+	Flag  string // that names it, "--report"
+	Path  string
+	Force bool // an existing file may be overwritten
 }
 
 // existsError says that a file is there that must not be overwritten.
@@ -26,10 +26,10 @@ func (e *existsError) Error() string { return e.path + " exists" }
 // Is implements what [errors.Is] asks for: it is [fs.ErrExist].
 func (e *existsError) Is(target error) bool { return target == fs.ErrExist }
 
-// checkTarget refuses a file that must not be written, before the work begins: nobody should wait
+// CheckTarget refuses a file that must not be written, before the work begins: nobody should wait
 // for an analysis whose report cannot be written. Not even force overwrites an input.
-func (f *outputFile) checkTarget(inputs []string, stdin io.Reader) error {
-	info, err := os.Stat(f.path)
+func (f *OutputFile) CheckTarget(inputs []string, stdin io.Reader) error {
+	info, err := os.Stat(f.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -37,10 +37,10 @@ func (f *outputFile) checkTarget(inputs []string, stdin io.Reader) error {
 		return err
 	}
 	if isInput(info, inputs, stdin) {
-		return usageError("choose another name", "%s %q is an input; inputs are never written to", f.flag, f.path)
+		return UsageError("choose another name", "%s %q is an input; inputs are never written to", f.Flag, f.Path)
 	}
-	if !f.force {
-		return &failure{status: statusFailed, err: &existsError{f.path}, hint: "--force overwrites it"}
+	if !f.Force {
+		return &Failure{Status: StatusFailed, Err: &existsError{f.Path}, Hint: "--force overwrites it"}
 	}
 	return nil
 }
@@ -81,11 +81,11 @@ func holdsFile(dir fs.FS, file fs.FileInfo) (found bool) {
 	return found
 }
 
-// writeTarget renders into a temporary file beside the target and then gives it the target's name,
+// WriteTarget renders into a temporary file beside the target and then gives it the target's name,
 // so that a full disk leaves what was there before, or nothing. Without force an existing file is
 // never overwritten, even one made since the check. What is no regular file, as /dev/null, is
 // written to directly.
-func (f *outputFile) writeTarget(render func(io.Writer) error) (err error) {
+func (f *OutputFile) WriteTarget(render func(io.Writer) error) (err error) {
 	target, undo, err := f.reserveTarget()
 	if err != nil {
 		return err
@@ -116,26 +116,26 @@ func (f *outputFile) writeTarget(render func(io.Writer) error) (err error) {
 	}
 	if err != nil {
 		os.Remove(out.Name())
-		return fmt.Errorf("%s: not written: %w", f.path, err)
+		return fmt.Errorf("%s: not written: %w", f.Path, err)
 	}
 	return nil
 }
 
 // reserveTarget makes sure that the target exists, and returns its name with links followed. Undo
 // removes the target if it is new.
-func (f *outputFile) reserveTarget() (target string, undo func(), err error) {
+func (f *OutputFile) reserveTarget() (target string, undo func(), err error) {
 	undo = func() {}
-	out, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	out, err := os.OpenFile(f.Path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	switch {
 	case err == nil:
-		undo = func() { os.Remove(f.path) }
+		undo = func() { os.Remove(f.Path) }
 		err = out.Close()
-	case f.force && errors.Is(err, fs.ErrExist):
+	case f.Force && errors.Is(err, fs.ErrExist):
 		err = nil
 	}
 	if err != nil {
 		return "", undo, err
 	}
-	target, err = filepath.EvalSymlinks(f.path)
+	target, err = filepath.EvalSymlinks(f.Path)
 	return target, undo, err
 }

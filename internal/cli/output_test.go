@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -36,16 +36,16 @@ func TestOutputFileIsWholeOrNotThere(t *testing.T) {
 		return names
 	}
 
-	file := outputFile{flag: "--report", path: path}
-	require.ErrorIs(t, file.writeTarget(half), diskFull)
+	file := OutputFile{Flag: "--report", Path: path}
+	require.ErrorIs(t, file.WriteTarget(half), diskFull)
 	require.Empty(t, files())
 
-	require.NoError(t, file.writeTarget(whole("first")))
-	require.ErrorIs(t, file.writeTarget(whole("second")), os.ErrExist, "made since the check")
+	require.NoError(t, file.WriteTarget(whole("first")))
+	require.ErrorIs(t, file.WriteTarget(whole("second")), os.ErrExist, "made since the check")
 
-	forced := outputFile{flag: "--report", path: path, force: true}
+	forced := OutputFile{Flag: "--report", Path: path, Force: true}
 	require.NoError(t, os.Chmod(path, 0o640))
-	require.ErrorIs(t, forced.writeTarget(half), diskFull)
+	require.ErrorIs(t, forced.WriteTarget(half), diskFull)
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "first", string(content))
@@ -54,7 +54,7 @@ func TestOutputFileIsWholeOrNotThere(t *testing.T) {
 	// A link stays a link, and the permissions stay as they are.
 	link := filepath.Join(dir, "link.md")
 	require.NoError(t, os.Symlink("report.md", link))
-	require.NoError(t, (&outputFile{path: link, force: true}).writeTarget(whole("third")))
+	require.NoError(t, (&OutputFile{Path: link, Force: true}).WriteTarget(whole("third")))
 	content, err = os.ReadFile(path)
 	require.NoError(t, err)
 	require.Equal(t, "third", string(content))
