@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 )
 
 // choice is a flag that takes one of a few words. An empty text means that it was not given.
@@ -50,7 +50,7 @@ func (c *choice) String() string { return c.text }
 func (c *choice) Set(s string) error {
 	if !slices.Contains(c.of, s) {
 		wrong := fmt.Errorf("%q is none of %s", s, strings.Join(c.of, ", "))
-		if near := rules.NearestNames(s, c.of); len(near) > 0 {
+		if near := spelling.NearestNames(s, c.of); len(near) > 0 {
 			wrong = fmt.Errorf("%w; did you mean %s?", wrong, strings.Join(near, " or "))
 		}
 		return wrong
@@ -65,7 +65,7 @@ func (c *choice) Type() string { return "string" }
 // suggestNames is a hint for a name that does not exist: the nearest that do. The command list shows
 // all of them.
 func suggestNames(names []string, wrong, list string) string {
-	if near := rules.NearestNames(wrong, names); len(near) > 0 {
+	if near := spelling.NearestNames(wrong, names); len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return list + " shows all of them"
@@ -84,7 +84,7 @@ func explainFlags(cmd *cobra.Command, err error) error {
 	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok && missing.GetSpecifiedShortnames() == "" {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := rules.NearestNames(missing.GetSpecifiedName(), names); len(near) > 0 {
+		if near := spelling.NearestNames(missing.GetSpecifiedName(), names); len(near) > 0 {
 			hint = "did you mean --" + strings.Join(near, " or --") + "?"
 		}
 	}

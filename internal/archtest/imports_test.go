@@ -204,9 +204,15 @@ var layers = map[string]layer{
 	"internal/rules/shell": {
 		[]string{"mvdan.cc/sh/v3"}, "whether a command can be pasted does not depend on the rule that gives it",
 	},
-	"internal/rules/pack": {nil, "values are packed alike, whatever they say"},
+	"internal/rules/pack":     {nil, "values are packed alike, whatever they say"},
+	"internal/rules/spelling": {nil, "which names are alike does not depend on what they are of"},
+	"internal/rules/version":  {[]string{"golang.org/x/mod/semver"}, "it compares versions, whosever they are"},
+	"internal/rules/logic":    {nil, "and, or and parentheses mean the same whatever the ids are of"},
 	"internal/rules": {
-		[]string{"internal/event", "internal/timeline", "internal/rules/shell", "internal/rules/pack", "go.yaml.in/yaml/v3", "golang.org/x/mod/semver"},
+		[]string{
+			"internal/event", "internal/timeline", "internal/rules/shell", "internal/rules/pack", "internal/rules/spelling",
+			"internal/rules/version", "internal/rules/logic", "go.yaml.in/yaml/v3",
+		},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
 	},
 	"internal/story": {
@@ -340,6 +346,7 @@ var layers = map[string]layer{
 			"internal/mcp", "docs", // the command mcp, and what it gives to read
 			"fleet", "internal/report/dashboard", // the command fleet
 			"internal/fixture",            // the command rules test runs the tests of rules
+			"internal/rules/spelling",     // what a wrong name may stand for
 			"internal/bundle",             // limits of reading; the command verify
 			"internal/observe/goroutines", // the table of locks for the command stacks
 			"internal/stackdump",          // the command stacks filters and compares dumps, and writes profiles

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -60,12 +61,12 @@ func (c *compiler) compileAction(a *Action, at place) {
 	for i, command := range a.Commands {
 		a.commands = append(a.commands, c.compileCommand(command, at.in("commands", i), used))
 	}
-	for _, name := range sortedKeys(a.Find) {
+	for _, name := range slices.Sorted(maps.Keys(a.Find)) {
 		if !used[name] {
 			c.errorf(at.in("find", name), "no command has the placeholder {%s}", name)
 		}
 	}
-	for _, name := range sortedKeys(used) {
+	for _, name := range slices.Sorted(maps.Keys(used)) {
 		if strings.TrimSpace(a.Find[name]) == "" {
 			c.errorf(at.in("commands"), "find does not say how to find {%s} where it is not known", name)
 		}

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -11,6 +12,9 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/logic"
+	"github.com/plegdiag/plegdiag/internal/rules/spelling"
+	"github.com/plegdiag/plegdiag/internal/rules/version"
 )
 
 // compile checks a decoded rule and prepares it for matching. It goes on after
@@ -168,7 +172,7 @@ func (c *compiler) compileVersions(versions []VersionRange, at place) {
 		v := &versions[i]
 		c.requireText(v.Fact, at.in(i, "fact")...)
 		var err error
-		if v.affected, err = parseVersionRange(v.Affected); err != nil {
+		if v.affected, err = version.ParseRange(v.Affected); err != nil {
 			c.errorf(at.in(i, "affected"), "%v", err)
 		}
 	}
@@ -182,7 +186,7 @@ func (c *compiler) requireText(value string, at ...any) {
 
 func (c *compiler) requireWord(value string, known []string, at ...any) {
 	if !slices.Contains(known, value) {
-		c.errorf(at, "%v %q is none of %s%s", at[len(at)-1], value, strings.Join(known, ", "), didYouMean(value, known))
+		c.errorf(at, "%v %q is none of %s%s", at[len(at)-1], value, strings.Join(known, ", "), spelling.DidYouMean(value, known))
 	}
 }
 
@@ -251,10 +255,10 @@ func (c *compiler) compilePattern(p *Pattern, at place, introduce bool) {
 		c.errorf(at, "kind is missing")
 	}
 	p.conditions = c.compileConditions(p.Match, at.in("match"))
-	for _, key := range sortedKeys(p.Bind) {
+	for _, key := range slices.Sorted(maps.Keys(p.Bind)) {
 		field, modifier, modified := strings.Cut(key, "|")
 		if modified && modifier != optionalModifier {
-			c.errorf(at.in("bind", key), "unknown modifier %q%s", modifier, didYouMean(modifier, []string{optionalModifier}))
+			c.errorf(at.in("bind", key), "unknown modifier %q%s", modifier, spelling.DidYouMean(modifier, []string{optionalModifier}))
 		}
 		b := binding{reading: reading{field: field}, optional: modified, key: place{"bind", key}}
 		c.addBinding(p, p.Bind[key], b, at, introduce)
@@ -309,7 +313,7 @@ func (v *variable) learnField(field string) {
 
 func (c *compiler) compileConditions(match map[string]any, at place) []condition {
 	var all []condition
-	for _, key := range sortedKeys(match) {
+	for _, key := range slices.Sorted(maps.Keys(match)) {
 		condition, err := newCondition(key, match[key])
 		if err != nil {
 			c.errorf(at.in(key), "%v", err)
@@ -368,8 +372,8 @@ func (c *compiler) resolve(problem, name string, known []string, at place) int {
 	if i := slices.Index(known, name); i >= 0 {
 		return i
 	}
-	near := nearestWord(name, known)
-	c.errorf(at, "%s %q%s", problem, name, suggest(near))
+	near := spelling.NearestWord(name, known)
+	c.errorf(at, "%s %q%s", problem, name, spelling.Suggest(near))
 	return slices.Index(known, near)
 }
 
@@ -542,7 +546,7 @@ func (c *compiler) checkReachable() {
 	var judged uint64
 	for _, e := range c.rule.Verdict.levels {
 		if e != nil {
-			judged |= e.collectLeaves()
+			judged |= e.CollectLeaves()
 		}
 	}
 	for i := range c.rule.Steps {
@@ -579,7 +583,7 @@ func (c *compiler) compileAbsences() {
 		a.anchor = c.resolveStep(cmp.Or(a.Before, a.During), "absent", i, key)
 		level, ok := levels[a.Level]
 		if !ok {
-			c.errorf(place{"absent", i, "level"}, "unknown level %q%s", a.Level, didYouMean(a.Level, sortedKeys(levels)))
+			c.errorf(place{"absent", i, "level"}, "unknown level %q%s", a.Level, spelling.DidYouMean(a.Level, slices.Sorted(maps.Keys(levels))))
 		}
 		a.level = level
 	}
@@ -632,12 +636,12 @@ func (c *compiler) compileVerdicts() {
 			continue
 		}
 		found = true
-		e, err := parseExpression(row.text, func(id string) uint64 { return c.resolveBit(id, "verdict", row.level.String()) })
+		e, err := logic.Parse(row.text, func(id string) uint64 { return c.resolveBit(id, "verdict", row.level.String()) })
 		if err != nil {
 			c.errorf(place{"verdict", row.level.String()}, "%v", err)
 			continue
 		}
-		if e.collectLeaves()&(1<<maxSteps-1) == 0 {
+		if e.CollectLeaves()&(1<<maxSteps-1) == 0 {
 			c.errorf(place{"verdict", row.level.String()}, "a verdict needs a step: absence alone proves nothing")
 		}
 		v.levels[row.level] = e

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 )
 
 // decoder fills a [Rule] from the nodes of its file. It reads plain mappings,
@@ -93,7 +95,7 @@ func (d *decoder) decodeNode(node *yaml.Node, v reflect.Value) {
 // as that.
 func (d *decoder) decodeStruct(node *yaml.Node, v reflect.Value) {
 	if !isMapping(node) {
-		d.errorf(node, "expected a mapping with keys such as %q, not %s", sortedKeys(d.keys.findKeys(v.Type()))[0], nodeName(node))
+		d.errorf(node, "expected a mapping with keys such as %q, not %s", slices.Sorted(maps.Keys(d.keys.findKeys(v.Type())))[0], nodeName(node))
 		return
 	}
 	keys, names := d.keys.findKeys(v.Type()), map[string]bool{}
@@ -104,8 +106,8 @@ func (d *decoder) decodeStruct(node *yaml.Node, v reflect.Value) {
 		key := at.Value
 		field, ok := keys[key]
 		if !ok {
-			near := nearestWord(key, sortedKeys(keys))
-			d.errorf(at, "unknown field %q%s", key, suggest(near))
+			near := spelling.NearestWord(key, slices.Sorted(maps.Keys(keys)))
+			d.errorf(at, "unknown field %q%s", key, spelling.Suggest(near))
 			if near == "" || names[near] {
 				continue
 			}
@@ -255,8 +257,4 @@ func yamlKey(field reflect.StructField) (string, bool) {
 		return "", false
 	}
 	return cmp.Or(name, strings.ToLower(field.Name)), true
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	return slices.Sorted(maps.Keys(m))
 }

@@ -3,8 +3,10 @@ package rules
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -74,7 +76,7 @@ func actionText(a *Action) string {
 	if len(a.Commands) > 0 {
 		text.WriteString("\n\n  ```sh\n  " + strings.Join(a.Commands, "\n  ") + "\n  ```\n")
 	}
-	for _, name := range sortedKeys(a.Find) {
+	for _, name := range slices.Sorted(maps.Keys(a.Find)) {
 		text.WriteString("\n  " + code("{"+name+"}") + " is " + mdText(a.Find[name]) + ".\n")
 	}
 	if a.Hazard != "" {

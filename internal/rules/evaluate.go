@@ -139,7 +139,7 @@ func (x *index) checkVersions(r *Rule) (limit Verdict, notes []string, dismissed
 	for i := range r.Versions {
 		v := &r.Versions[i]
 		fact := x.timeline.Facts[v.Fact]
-		in, known := v.affected.contains(fact.Value)
+		in, known := v.affected.Contains(fact.Value)
 		switch {
 		case !known:
 			limit = Likely
@@ -305,7 +305,7 @@ func (r *Rule) listLacking(m *match) (lacking []string, complete bool) {
 			has |= 1 << step
 		}
 	}
-	choices := confirmed.listChoices()
+	choices := confirmed.ListChoices()
 	if len(choices) == 0 {
 		return nil, false
 	}

@@ -5,7 +5,9 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -92,7 +94,7 @@ func (p *prose) writeActions(all []Action) {
 		for _, command := range a.Commands {
 			p.printLine("      %s", command)
 		}
-		for _, name := range sortedKeys(a.Find) {
+		for _, name := range slices.Sorted(maps.Keys(a.Find)) {
 			p.writeWrapped("      ", "{"+name+"}: "+a.Find[name])
 		}
 		if a.Hazard != "" {
@@ -182,14 +184,14 @@ func (p *Pattern) describe(alternative bool) string {
 		b.WriteString("or ")
 	}
 	b.WriteString(string(p.Kind))
-	for i, key := range sortedKeys(p.Match) {
+	for i, key := range slices.Sorted(maps.Keys(p.Match)) {
 		conjunction := " and "
 		if i == 0 {
 			conjunction = " where "
 		}
 		b.WriteString(conjunction + describeCondition(key, p.Match[key]))
 	}
-	for _, field := range sortedKeys(p.Bind) {
+	for _, field := range slices.Sorted(maps.Keys(p.Bind)) {
 		name, modifier, _ := strings.Cut(field, "|")
 		fmt.Fprintf(&b, ", %s = %s", name, p.Bind[field])
 		if modifier == optionalModifier {
@@ -288,7 +290,7 @@ func (e *ExposureRule) explain() string {
 	for _, v := range e.Versions {
 		all = append(all, v.Fact+" is "+v.Affected)
 	}
-	for _, key := range sortedKeys(e.Facts) {
+	for _, key := range slices.Sorted(maps.Keys(e.Facts)) {
 		all = append(all, describeCondition(key, e.Facts[key]))
 	}
 	return e.Text + " (where " + strings.Join(all, " and ") + ")"
@@ -333,7 +335,7 @@ func (n *NoteRule) explain() string {
 		return text
 	}
 	var all []string
-	for _, key := range sortedKeys(n.When.Match) {
+	for _, key := range slices.Sorted(maps.Keys(n.When.Match)) {
 		all = append(all, n.When.Step+"."+describeCondition(key, n.When.Match[key]))
 	}
 	return text + " (when " + strings.Join(all, " and ") + ")"

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,7 +65,7 @@ func (x *index) checkExposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
 	e := Exposure{Rule: r.ID, Text: rule.Text}
 	for _, v := range rule.Versions {
 		fact := x.timeline.Facts[v.Fact]
-		if !v.affected.holds(fact.Value) {
+		if !v.affected.Holds(fact.Value) {
 			return e, false
 		}
 		e.addReason(v.Fact, fact.Value, fact.Evidence)
@@ -123,7 +124,7 @@ func (x *index) listWeighed(cat *Catalog) []string {
 		}
 	}
 	var known []string
-	for _, name := range sortedKeys(asked) {
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if _, ok := x.timeline.Facts[name]; ok {
 			known = append(known, name)
 		}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -128,7 +129,7 @@ func (x *index) readForecast(r *Rule, rule *ForecastRule) []Forecast {
 	}
 	var all []Forecast
 	end := x.lastTime()
-	for _, of := range sortedKeys(readings) {
+	for _, of := range slices.Sorted(maps.Keys(readings)) {
 		f, ok := rule.extrapolate(readings[of], limit)
 		if ok && f.At.After(end) { // what the evidence has outlived is no forecast
 			f.Rule, f.Text = r.ID, rule.Text
@@ -152,7 +153,7 @@ func (x *index) lastTime() (end time.Time) {
 // counts it: two ways to count one thing differ by a little, which is no growth.
 func (rule *ForecastRule) nameSeries(e *event.Event) string {
 	parts := []string{e.Source}
-	for _, key := range sortedKeys(rule.Bind) {
+	for _, key := range slices.Sorted(maps.Keys(rule.Bind)) {
 		field, _, _ := strings.Cut(key, "|")
 		parts = append(parts, e.FieldText(event.Key(field)))
 	}

@@ -20,7 +20,7 @@ func TestHeadlinesOfAnySteps(t *testing.T) {
 			if e == nil {
 				continue
 			}
-			for _, steps := range e.listChoices() {
+			for _, steps := range e.ListChoices() {
 				text := r.sketchHeadline(steps)
 				if text == "" { // the title stands there then
 					continue

@@ -153,7 +153,7 @@ func (s *search) judgeAssignment() *match {
 		}
 	}
 	m.unopposed = s.findVerdict(steps | m.absent)
-	if m.unopposed == Confirmed && s.restsOnTimeAlone(s.rule.Verdict.levels[Confirmed].collectLeaves()&steps) {
+	if m.unopposed == Confirmed && s.restsOnTimeAlone(s.rule.Verdict.levels[Confirmed].CollectLeaves()&steps) {
 		m.unopposed, m.timeOnly = Likely, true
 	}
 	m.verdict = m.unopposed

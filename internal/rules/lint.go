@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 )
 
 // lint checks a rule that is well-formed and yet cannot mean what it says: it
@@ -73,7 +75,7 @@ func (l *linter) checkPattern(p *Pattern, at place) {
 	info := l.findKind(p.Kind)
 	if info == nil {
 		kinds := listTexts(l.known, func(k *event.KindInfo) string { return string(k.Kind) })
-		l.errorf(at.in("kind"), "unknown kind %q%s", p.Kind, didYouMean(string(p.Kind), kinds))
+		l.errorf(at.in("kind"), "unknown kind %q%s", p.Kind, spelling.DidYouMean(string(p.Kind), kinds))
 		return
 	}
 	for i := range p.conditions {
@@ -86,7 +88,7 @@ func (l *linter) checkPattern(p *Pattern, at place) {
 			}
 		}
 	}
-	for _, field := range sortedKeys(p.Bind) {
+	for _, field := range slices.Sorted(maps.Keys(p.Bind)) {
 		l.checkField([]event.Kind{p.Kind}, field, at.in("bind", field)...)
 	}
 }
@@ -124,7 +126,7 @@ func (l *linter) checkField(kinds []event.Kind, key string, at ...any) {
 	case event.IsReserved(event.Key(field)):
 		l.warnf(at, "%s carries no %s", joinKinds(kinds), field)
 	default:
-		l.errorf(at, "%s has no field %q%s", joinKinds(kinds), field, didYouMean(field, names))
+		l.errorf(at, "%s has no field %q%s", joinKinds(kinds), field, spelling.DidYouMean(field, names))
 	}
 }
 
@@ -167,7 +169,7 @@ func (l *linter) checkSource(name string, at ...any) {
 		l.errorf(at, "%q is no source: logs are COMPONENT.log, dumps goroutines.PROGRAM, "+
 			"others as strace, samples, processes, config (docs/rule-language.md)", name)
 	case !slices.Contains(event.Sources(), name) && !l.readsLog(name):
-		hint := didYouMean(name, event.Sources())
+		hint := spelling.DidYouMean(name, event.Sources())
 		if program, isLog := strings.CutSuffix(name, ".log"); isLog && hint == "" {
 			hint = fmt.Sprintf(": no log.line of this rule has component: %s", program)
 		}
@@ -200,7 +202,7 @@ func (l *linter) checkTexts() {
 			l.checkAction(now, place{"notes", i, "now"})
 		}
 		if when := r.Notes[i].When; when != nil && when.step >= 0 {
-			for _, key := range sortedKeys(when.Match) {
+			for _, key := range slices.Sorted(maps.Keys(when.Match)) {
 				l.checkField(r.listKinds(when.step), key, "notes", i, "when", "match", key)
 			}
 		}
@@ -334,7 +336,7 @@ func (l *linter) checkContradictions(conditions []condition, bound map[string]st
 	for i := range conditions {
 		byField[conditions[i].field] = append(byField[conditions[i].field], &conditions[i])
 	}
-	for _, field := range sortedKeys(byField) {
+	for _, field := range slices.Sorted(maps.Keys(byField)) {
 		all := byField[field]
 		_, binds := bound[field]
 		if len(all) > 1 && areContradictory(all) || binds && slices.ContainsFunc(all, (*condition).wantsAbsent) {
@@ -451,7 +453,7 @@ func (l *linter) checkVerdicts() {
 	levels := &l.rule.Verdict.levels
 	for low := Possible; low < Confirmed; low++ {
 		for high := low + 1; high <= Confirmed; high++ {
-			if levels[low] != nil && levels[high] != nil && levels[low].implies(levels[high]) {
+			if levels[low] != nil && levels[high] != nil && levels[low].Implies(levels[high]) {
 				l.errorf(place{"verdict", low.String()}, "%s is never reached: %s holds wherever it does", low, high)
 				break
 			}

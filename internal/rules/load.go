@@ -14,6 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 )
 
 //go:embed all:catalog
@@ -228,7 +229,7 @@ func (c *Catalog) checkExplanations(r *Rule, at *crossReferences) (wrong Problem
 	for i, d := range r.ExplainedBy {
 		other := c.Rule(d.Rule)
 		if other == nil {
-			wrong = append(wrong, at.rule[i].because("unknown rule %q%s", d.Rule, didYouMean(d.Rule, c.IDs())))
+			wrong = append(wrong, at.rule[i].because("unknown rule %q%s", d.Rule, spelling.DidYouMean(d.Rule, c.IDs())))
 			continue
 		}
 		for j, name := range d.Join {

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/spelling"
+	"github.com/plegdiag/plegdiag/internal/rules/version"
 )
 
 // condition is one row of a match.
@@ -39,7 +41,7 @@ var operators = map[string]func(arg any) (func(event.Value) bool, error){
 	"lte":        matchNumber(func(a, b float64) bool { return a <= b }),
 	"gt":         matchNumber(func(a, b float64) bool { return a > b }),
 	"gte":        matchNumber(func(a, b float64) bool { return a >= b }),
-	"semver":     matchText(parseVersionRange, versionRange.holds),
+	"semver":     matchText(version.ParseRange, version.Range.Holds),
 }
 
 // existsOperator is the one operator that looks at a missing field.
@@ -70,7 +72,7 @@ func newCondition(key string, arg any) (condition, error) {
 	}
 	operator, ok := operators[name]
 	if !ok {
-		return condition{}, fmt.Errorf("unknown operator %q%s", name, didYouMean(name, listOperators()))
+		return condition{}, fmt.Errorf("unknown operator %q%s", name, spelling.DidYouMean(name, listOperators()))
 	}
 	if !c.reading.file {
 		test, err = operator(arg)

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/logic"
+	"github.com/plegdiag/plegdiag/internal/rules/version"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -60,7 +62,7 @@ type VersionRange struct {
 	Fact     string // "kubelet.version"
 	Affected string // "<1.14.0", ">=1.7.0 <1.7.17 || 2.0.0"
 
-	affected versionRange
+	affected version.Range
 }
 
 // Need is a group of sources of which one is enough, and how to collect it.
@@ -160,7 +162,7 @@ type Absence struct {
 type Conditions struct {
 	Confirmed, Likely, Possible string
 
-	levels [Confirmed + 1]*expression // by verdict; nil where the rule has none
+	levels [Confirmed + 1]*logic.Expression // by verdict; nil where the rule has none
 }
 
 // Objection is evidence that speaks against a match.

@@ -3,6 +3,7 @@ package rules
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -26,7 +27,7 @@ func words() map[string][]string {
 	}
 	return map[string][]string{
 		"Rule.Role": ruleRoles, "Rule.Phase": phases, "Pattern.Kind": kinds, "StepRule.Role": stepRoles, "StepRule.Certainty": certainties,
-		"EdgeRule.FromAt": ends, "EdgeRule.ToAt": ends, "Absence.Level": sortedKeys(levels), "Objection.Effect": effects,
+		"EdgeRule.FromAt": ends, "EdgeRule.ToAt": ends, "Absence.Level": slices.Sorted(maps.Keys(levels)), "Objection.Effect": effects,
 		"TellRule.AtMost": tellCaps, "TellRule.Role": effectRoles,
 	}
 }

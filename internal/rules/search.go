@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
@@ -342,7 +343,7 @@ func (s *search) listForms(key int32) []string {
 			}
 		}
 	}
-	values := sortedKeys(distinct)
+	values := slices.Sorted(maps.Keys(distinct))
 	variable := &s.rule.variables[s.per]
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool {
 		i, _ := slices.BinarySearch(values, v) // a cut id sorts right before its longer forms
@@ -684,7 +685,7 @@ func (s *search) boundQuality(step, from int) int {
 // findVerdict returns the highest level whose expression holds, within the rule's limit.
 func (s *search) findVerdict(truths uint64) Verdict {
 	for level := Confirmed; level >= Possible; level-- {
-		if e := s.rule.Verdict.levels[level]; e != nil && e.holds(truths) {
+		if e := s.rule.Verdict.levels[level]; e != nil && e.Holds(truths) {
 			return min(level, s.limit)
 		}
 	}

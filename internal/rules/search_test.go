@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -143,7 +144,7 @@ func drawRule(t *rapid.T) string {
 	fmt.Fprintf(&b, "verdict: {confirmed: %q, likely: %q, possible: %q}\n",
 		strings.Join(all, " and "), "gone and s0", strings.Join(all, " or "))
 	if len(bound) > 0 {
-		names := sortedKeys(bound)
+		names := slices.Sorted(maps.Keys(bound))
 		// Every bind is also joined, so that none is unused.
 		fmt.Fprintf(&b, "notes: [{text: \"{%s}\"}]\n", strings.Join(names, "} {"))
 		if rapid.Bool().Draw(t, "per") {
@@ -458,11 +459,11 @@ func (o *enumeration) rate(a []int) (Verdict, int) {
 	}
 	verdict := RuledOut
 	for level := Possible; level <= Confirmed; level++ {
-		if r.Verdict.levels[level].holds(bits) {
+		if r.Verdict.levels[level].Holds(bits) {
 			verdict = level
 		}
 	}
-	if verdict == Confirmed && o.loose(a, steps&r.Verdict.levels[Confirmed].collectLeaves()) {
+	if verdict == Confirmed && o.loose(a, steps&r.Verdict.levels[Confirmed].CollectLeaves()) {
 		verdict = Likely
 	}
 	for i := range r.RulesOut {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 )
 
 // template is a text with placeholders, cut into clauses. A clause ends at ";"
@@ -121,7 +122,7 @@ func parseName(s string, in scope) (part, error) {
 	name, format, _ := strings.Cut(s, "|")
 	p := part{format: format, step: ownStep, variable: -1, name: name}
 	if !slices.Contains(formats, format) {
-		return part{}, fmt.Errorf("unknown format %q in {%s}%s", format, s, didYouMean(format, formats))
+		return part{}, fmt.Errorf("unknown format %q in {%s}%s", format, s, spelling.DidYouMean(format, formats))
 	}
 	head, field, dotted := strings.Cut(name, ".")
 	step := in.steps(head)

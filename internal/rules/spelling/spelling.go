@@ -1,4 +1,6 @@
-package rules
+// Package spelling turns a name that nobody knows into the known names that it may stand for, and
+// says them as a hint. It does not know what the names are of.
+package spelling
 
 import (
 	"fmt"
@@ -6,10 +8,11 @@ import (
 	"strings"
 )
 
-// didYouMean proposes the nearest of the known words, when one is near: "; did you mean %q?".
-func didYouMean(word string, known []string) string { return suggest(nearestWord(word, known)) }
+// DidYouMean proposes the nearest of the known words, when one is near: "; did you mean %q?".
+func DidYouMean(word string, known []string) string { return Suggest(NearestWord(word, known)) }
 
-func suggest(word string) string {
+// Suggest says a word as a hint: "; did you mean %q?". Of an empty one it says nothing.
+func Suggest(word string) string {
 	if word == "" {
 		return ""
 	}
@@ -50,8 +53,8 @@ func splitWords(name string) []string {
 	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return strings.ContainsRune("-_./ ", r) })
 }
 
-// nearestWord is the known word with the fewest edits, up to two; empty when none is that near.
-func nearestWord(word string, known []string) string {
+// NearestWord is the known word with the fewest edits, up to two; empty when none is that near.
+func NearestWord(word string, known []string) string {
 	if near := namesByEdits(word, known); len(near) > 0 {
 		return near[0]
 	}

@@ -1,4 +1,6 @@
-package rules
+// Package logic turns "(a or b) and c" into an expression that is asked of sets of ids. It does not
+// know what the ids stand for.
+package logic
 
 import (
 	"errors"
@@ -6,43 +8,43 @@ import (
 	"strings"
 )
 
-// expression is a condition over ids: a leaf, or a conjunction or disjunction of others.
-type expression struct {
-	// leaf is the bit of a step or an absence; 0 in a node.
+// Expression is a condition over ids: a leaf, or a conjunction or disjunction of others.
+type Expression struct {
+	// leaf is the bit of an id; 0 in a node.
 	leaf uint64
 	any  bool // or; and otherwise
-	of   []*expression
+	of   []*Expression
 }
 
-// holds evaluates over the bits that are true. It can only become truer as
+// Holds evaluates over the bits that are true. It can only become truer as
 // bits are added: there is no negation.
-func (e *expression) holds(bits uint64) bool {
+func (e *Expression) Holds(bits uint64) bool {
 	if e.leaf != 0 {
 		return bits&e.leaf != 0
 	}
 	for _, part := range e.of {
-		if part.holds(bits) == e.any {
+		if part.Holds(bits) == e.any {
 			return e.any
 		}
 	}
 	return !e.any
 }
 
-// collectLeaves is every bit that the expression looks at.
-func (e *expression) collectLeaves() uint64 {
+// CollectLeaves is every bit that the expression looks at.
+func (e *Expression) CollectLeaves() uint64 {
 	bits := e.leaf
 	for _, part := range e.of {
-		bits |= part.collectLeaves()
+		bits |= part.CollectLeaves()
 	}
 	return bits
 }
 
-// implies says that the other holds wherever this one does. Of an expression
+// Implies says that the other holds wherever this one does. Of an expression
 // with too many choices it says no.
-func (e *expression) implies(other *expression) bool {
-	choices := e.listChoices()
+func (e *Expression) Implies(other *Expression) bool {
+	choices := e.ListChoices()
 	for _, bits := range choices {
-		if !other.holds(bits) {
+		if !other.Holds(bits) {
 			return false
 		}
 	}
@@ -52,15 +54,15 @@ func (e *expression) implies(other *expression) bool {
 // maxChoices bounds the sets of ids that are looked at one by one.
 const maxChoices = 1 << 10
 
-// listChoices are sets of bits of which each makes the expression true, and one of
+// ListChoices are sets of bits of which each makes the expression true, and one of
 // which is in every set that does; nil when there are too many.
-func (e *expression) listChoices() []uint64 {
+func (e *Expression) ListChoices() []uint64 {
 	if e.leaf != 0 {
 		return []uint64{e.leaf}
 	}
 	var all []uint64
 	for i, part := range e.of {
-		choices := part.listChoices()
+		choices := part.ListChoices()
 		switch {
 		case choices == nil || len(all)+len(choices) > maxChoices || len(all)*len(choices) > maxChoices:
 			return nil
@@ -84,9 +86,9 @@ const maxNesting = 32
 
 var spaceParentheses = strings.NewReplacer("(", " ( ", ")", " ) ")
 
-// parseExpression reads "(a or b) and c"; and binds tighter than or. Bit gives
+// Parse reads "(a or b) and c"; and binds tighter than or. Bit gives
 // the bit of an id; it never gives 0.
-func parseExpression(s string, bit func(id string) uint64) (*expression, error) {
+func Parse(s string, bit func(id string) uint64) (*Expression, error) {
 	p := expressionParser{words: strings.Fields(spaceParentheses.Replace(s)), bit: bit}
 	e, err := p.parseOr(0)
 	if err == nil && len(p.words) > 0 {
@@ -100,15 +102,15 @@ type expressionParser struct {
 	bit   func(id string) uint64
 }
 
-func (p *expressionParser) parseOr(depth int) (*expression, error) {
-	return p.parseChain("or", func() (*expression, error) {
-		return p.parseChain("and", func() (*expression, error) { return p.parseOperand(depth) })
+func (p *expressionParser) parseOr(depth int) (*Expression, error) {
+	return p.parseChain("or", func() (*Expression, error) {
+		return p.parseChain("and", func() (*Expression, error) { return p.parseOperand(depth) })
 	})
 }
 
 // parseChain reads operands with one operator between them.
-func (p *expressionParser) parseChain(operator string, operand func() (*expression, error)) (*expression, error) {
-	e := &expression{any: operator == "or"}
+func (p *expressionParser) parseChain(operator string, operand func() (*Expression, error)) (*Expression, error) {
+	e := &Expression{any: operator == "or"}
 	for {
 		part, err := operand()
 		if err != nil {
@@ -126,7 +128,7 @@ func (p *expressionParser) parseChain(operator string, operand func() (*expressi
 	return e, nil
 }
 
-func (p *expressionParser) parseOperand(depth int) (*expression, error) {
+func (p *expressionParser) parseOperand(depth int) (*Expression, error) {
 	if len(p.words) == 0 {
 		return nil, errors.New("ends where an id is expected")
 	}
@@ -149,5 +151,5 @@ func (p *expressionParser) parseOperand(depth int) (*expression, error) {
 		p.words = p.words[1:]
 		return e, nil
 	}
-	return &expression{leaf: p.bit(word)}, nil
+	return &Expression{leaf: p.bit(word)}, nil
 }

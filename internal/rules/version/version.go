@@ -1,4 +1,6 @@
-package rules
+// Package version says whether a version, as a program prints it, lies in a range such as
+// ">=1.7.0 <1.7.17 || 2.0.0". It does not know whose version it is.
+package version
 
 import (
 	"fmt"
@@ -8,23 +10,25 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// versionRange is a choice of conjunctions: ">=1.7.0 <1.7.17 || 2.0.0".
-type versionRange [][]versionBound
+// Range is a choice of conjunctions: ">=1.7.0 <1.7.17 || 2.0.0".
+type Range [][]bound
 
-type versionBound struct {
+type bound struct {
 	operator string // "<", "<=", ">", ">=", "="
 	version  string // as semver.Compare wants it
 }
 
-var versionOperators = []string{"<=", ">=", "<", ">", "="}
+var operators = []string{"<=", ">=", "<", ">", "="}
 
-func parseVersionRange(s string) (versionRange, error) {
-	var r versionRange
+// ParseRange reads choices with || between them: each is of bounds with blanks or commas between,
+// of which all hold. A version without an operator is that one alone.
+func ParseRange(s string) (Range, error) {
+	var r Range
 	for choice := range strings.SplitSeq(s, "||") {
-		var bounds []versionBound
+		var bounds []bound
 		for part := range strings.FieldsFuncSeq(choice, func(r rune) bool { return r == ' ' || r == ',' }) {
-			b := versionBound{operator: "="}
-			for _, operator := range versionOperators {
+			b := bound{operator: "="}
+			for _, operator := range operators {
 				if rest, ok := strings.CutPrefix(part, operator); ok {
 					b.operator, part = operator, rest
 					break
@@ -45,8 +49,8 @@ func parseVersionRange(s string) (versionRange, error) {
 	return r, nil
 }
 
-// contains says whether a version lies in the range; known is false when it cannot be read as one.
-func (r versionRange) contains(version string) (in, known bool) {
+// Contains says whether a version lies in the range; known is false when it cannot be read as one.
+func (r Range) Contains(version string) (in, known bool) {
 	v, known := canonicalVersion(version)
 	if !known {
 		return false, false
@@ -63,13 +67,13 @@ func (r versionRange) contains(version string) (in, known bool) {
 	return false, true
 }
 
-// holds says whether a version can be read and lies in the range.
-func (r versionRange) holds(version string) bool {
-	in, known := r.contains(version)
+// Holds says whether a version can be read and lies in the range.
+func (r Range) Holds(version string) bool {
+	in, known := r.Contains(version)
 	return known && in
 }
 
-func (b versionBound) holds(c int) bool {
+func (b bound) holds(c int) bool {
 	switch b.operator {
 	case "<":
 		return c < 0
