@@ -10,6 +10,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 // bindRules is the flag that adds a user's own rules to the catalogue.
@@ -26,7 +27,7 @@ func loadCatalog(dirs []string) (*rules.Catalog, error) {
 		return rules.Builtin()
 	}
 	catalog, err := checkCatalog(dirs)
-	if _, ok := errors.AsType[rules.Problems](err); ok {
+	if _, ok := errors.AsType[yamlfile.Problems](err); ok {
 		const hint = "plegdiag rules lint shows what is wrong with rules before they are used"
 		return nil, &failure{status: statusFailed, err: err, hint: hint}
 	}

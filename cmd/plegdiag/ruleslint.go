@@ -10,6 +10,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 func newRulesLint(s streams) *cobra.Command {
@@ -30,7 +31,7 @@ analyze --rules would load them. Without DIR the built-in rules are checked.`,
 
 func rulesLint(s streams, dirs []string) error {
 	catalog, err := checkCatalog(dirs)
-	if wrong, ok := errors.AsType[rules.Problems](err); ok {
+	if wrong, ok := errors.AsType[yamlfile.Problems](err); ok {
 		return failLint(s, wrong)
 	}
 	if err != nil {
@@ -60,7 +61,7 @@ func rulesLint(s streams, dirs []string) error {
 	return err
 }
 
-func failLint(s streams, wrong rules.Problems) error {
+func failLint(s streams, wrong yamlfile.Problems) error {
 	if err := printProblems(s, wrong); err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func failLint(s streams, wrong rules.Problems) error {
 	return &failure{status: statusFailed, err: fmt.Errorf("%s in the rules", counted)}
 }
 
-func printProblems(s streams, problems rules.Problems) error {
+func printProblems(s streams, problems yamlfile.Problems) error {
 	const enough = 2000 // columns
 	out := bufio.NewWriter(s.out)
 	for _, p := range problems {

@@ -208,10 +208,13 @@ var layers = map[string]layer{
 	"internal/rules/spelling": {nil, "which names are alike does not depend on what they are of"},
 	"internal/rules/version":  {[]string{"golang.org/x/mod/semver"}, "it compares versions, whosever they are"},
 	"internal/rules/logic":    {nil, "and, or and parentheses mean the same whatever the ids are of"},
+	"internal/rules/yamlfile": {
+		[]string{"internal/rules/spelling", "go.yaml.in/yaml/v3"}, "it reads plain YAML and says where a mistake stands, whatever the keys mean",
+	},
 	"internal/rules": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules/shell", "internal/rules/pack", "internal/rules/spelling",
-			"internal/rules/version", "internal/rules/logic", "go.yaml.in/yaml/v3",
+			"internal/rules/version", "internal/rules/logic", "internal/rules/yamlfile",
 		},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
 	},
@@ -231,7 +234,7 @@ var layers = map[string]layer{
 		"an incident is what was found; it does not know how it is shown",
 	},
 	"internal/fixture": {
-		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "go.yaml.in/yaml/v3"},
+		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/yamlfile", "internal/story", "internal/incident", "go.yaml.in/yaml/v3"},
 		"a fixture compares an incident with what is wanted of it; it does not know how either is shown",
 	},
 	"internal/report/show": {
@@ -347,6 +350,7 @@ var layers = map[string]layer{
 			"fleet", "internal/report/dashboard", // the command fleet
 			"internal/fixture",            // the command rules test runs the tests of rules
 			"internal/rules/spelling",     // what a wrong name may stand for
+			"internal/rules/yamlfile",     // what is wrong with a user's rules
 			"internal/bundle",             // limits of reading; the command verify
 			"internal/observe/goroutines", // the table of locks for the command stacks
 			"internal/stackdump",          // the command stacks filters and compares dumps, and writes profiles

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/rules/shell"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 // Remediation is what to do: now, on the sick node, and for good.
@@ -47,34 +48,34 @@ func (a *Action) TextAlone() (string, bool) { return a.Do, a.alone }
 var commandPlaceholder = regexp.MustCompile(`(^|[^$%])(\{([a-z][a-z0-9_.]*(?:/[a-z][a-z0-9_.]*)*)(\|[a-z]+)?\})`)
 
 // compileAction prepares the texts of an action.
-func (c *compiler) compileAction(a *Action, at place) {
+func (c *compiler) compileAction(a *Action, at yamlfile.Place) {
 	if a.alone {
 		return
 	}
-	c.requireText(a.Do, at.in("do")...)
-	a.do = c.compileTemplate(a.Do, false, at.in("do")...)
+	c.requireText(a.Do, at.In("do")...)
+	a.do = c.compileTemplate(a.Do, false, at.In("do")...)
 	if len(a.do) > 0 && !slices.ContainsFunc(a.do, clause.isPlain) {
-		c.errorf(at.in("do"), "each clause of do has a placeholder: nothing would be left where none is known")
+		c.errorf(at.In("do"), "each clause of do has a placeholder: nothing would be left where none is known")
 	}
 	used := map[string]bool{}
 	a.commands = nil
 	for i, command := range a.Commands {
-		a.commands = append(a.commands, c.compileCommand(command, at.in("commands", i), used))
+		a.commands = append(a.commands, c.compileCommand(command, at.In("commands", i), used))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Find)) {
 		if !used[name] {
-			c.errorf(at.in("find", name), "no command has the placeholder {%s}", name)
+			c.errorf(at.In("find", name), "no command has the placeholder {%s}", name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(used)) {
 		if strings.TrimSpace(a.Find[name]) == "" {
-			c.errorf(at.in("commands"), "find does not say how to find {%s} where it is not known", name)
+			c.errorf(at.In("commands"), "find does not say how to find {%s} where it is not known", name)
 		}
 	}
 }
 
 // compileCommand cuts a command at its placeholders, and adds their names to those that are used.
-func (c *compiler) compileCommand(command string, at place, used map[string]bool) template {
+func (c *compiler) compileCommand(command string, at yamlfile.Place, used map[string]bool) template {
 	if !strings.Contains(command, "{") { // as most: the expression is slow where nothing is found
 		return template{{parts: []part{{literal: command}}}}
 	}
@@ -174,12 +175,12 @@ func blankName(name string) string {
 }
 
 // checkAction checks that the commands of an action can be pasted as they stand.
-func (l *linter) checkAction(a *Action, at place) {
-	l.checkTemplate(a.do, ownStep, at.in("do")...)
+func (l *linter) checkAction(a *Action, at yamlfile.Place) {
+	l.checkTemplate(a.do, ownStep, at.In("do")...)
 	var set []string // variables
 	change := ""
 	for i := range a.commands {
-		written := at.in("commands", i)
+		written := at.In("commands", i)
 		parsed, err := shell.Parse(fillSample(a.commands[i]))
 		if err != nil {
 			l.errorf(written, "%v", err)

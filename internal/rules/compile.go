@@ -15,11 +15,12 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/logic"
 	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 	"github.com/plegdiag/plegdiag/internal/rules/version"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 // compile checks a decoded rule and prepares it for matching. It goes on after
 // a mistake: an id that is nearly one that exists is told and read as that one.
-func compile(r *Rule, src *source) Problems {
+func compile(r *Rule, src *yamlfile.Source) yamlfile.Problems {
 	c := &compiler{rule: r, src: src, uses: map[int]int{}}
 	c.checkHead()
 	c.compileExposures()
@@ -132,16 +133,16 @@ func (b *bind) writeKey() string {
 
 type compiler struct {
 	rule  *Rule
-	src   *source
-	wrong Problems
+	src   *yamlfile.Source
+	wrong yamlfile.Problems
 	uses  map[int]int // how many places speak of a variable
 	// untied says that an edge names a step that does not exist: what else ties the steps is not
 	// known then.
 	untied bool
 }
 
-func (c *compiler) errorf(at place, format string, args ...any) {
-	c.wrong = append(c.wrong, c.src.problem(at, format, args...))
+func (c *compiler) errorf(at yamlfile.Place, format string, args ...any) {
+	c.wrong = append(c.wrong, c.src.Problem(at, format, args...))
 }
 
 var slug = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
@@ -149,31 +150,31 @@ var slug = regexp.MustCompile(`^[a-z][a-z0-9]*([-_][a-z0-9]+)*$`)
 func (c *compiler) checkHead() {
 	r := c.rule
 	if !slug.MatchString(r.ID) {
-		c.errorf(place{"id"}, "id %q is no slug: lower-case words with hyphens between", r.ID)
+		c.errorf(yamlfile.Place{"id"}, "id %q is no slug: lower-case words with hyphens between", r.ID)
 	}
 	c.requireText(r.Title, "title")
 	c.requireText(r.Headline, "headline")
 	c.requireWord(string(r.Role), ruleRoles, "role")
 	c.requireWord(string(r.Phase), phases, "phase")
-	c.compileVersions(r.Versions, place{"versions"})
+	c.compileVersions(r.Versions, yamlfile.Place{"versions"})
 	if len(r.Needs) == 0 {
-		c.errorf(place{"needs"}, "needs is empty: a rule says which sources it reads")
+		c.errorf(yamlfile.Place{"needs"}, "needs is empty: a rule says which sources it reads")
 	}
 	for i := range r.Needs {
 		if len(r.Needs[i].Any) == 0 {
-			c.errorf(place{"needs", i}, "a need names at least one source under any")
+			c.errorf(yamlfile.Place{"needs", i}, "a need names at least one source under any")
 		}
 		c.requireText(r.Needs[i].Collect, "needs", i, "collect")
 	}
 }
 
-func (c *compiler) compileVersions(versions []VersionRange, at place) {
+func (c *compiler) compileVersions(versions []VersionRange, at yamlfile.Place) {
 	for i := range versions {
 		v := &versions[i]
-		c.requireText(v.Fact, at.in(i, "fact")...)
+		c.requireText(v.Fact, at.In(i, "fact")...)
 		var err error
 		if v.affected, err = version.ParseRange(v.Affected); err != nil {
-			c.errorf(at.in(i, "affected"), "%v", err)
+			c.errorf(at.In(i, "affected"), "%v", err)
 		}
 	}
 }
@@ -193,26 +194,26 @@ func (c *compiler) requireWord(value string, known []string, at ...any) {
 func (c *compiler) compileSteps() {
 	r := c.rule
 	if len(r.Steps) == 0 || len(r.Steps) > maxSteps {
-		c.errorf(place{"steps"}, "a rule has 1 to %d steps, not %d", maxSteps, len(r.Steps))
+		c.errorf(yamlfile.Place{"steps"}, "a rule has 1 to %d steps, not %d", maxSteps, len(r.Steps))
 		r.Steps = r.Steps[:min(len(r.Steps), maxSteps)] // sets of steps have no more bits
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		if !slug.MatchString(s.ID) || s.ID == "and" || s.ID == "or" {
-			c.errorf(place{"steps", i, "id"}, "step id %q is no slug", s.ID)
+			c.errorf(yamlfile.Place{"steps", i, "id"}, "step id %q is no slug", s.ID)
 		}
 		if c.rule.findStep(s.ID) != i {
-			c.errorf(place{"steps", i, "id"}, "step id %q is taken", s.ID)
+			c.errorf(yamlfile.Place{"steps", i, "id"}, "step id %q is taken", s.ID)
 		}
 		c.requireWord(s.Role, stepRoles, "steps", i, "role")
 		c.requireWord(s.Certainty, certainties, "steps", i, "certainty")
 		c.requireText(s.Text, "steps", i, "text")
 		s.Weight = cmp.Or(s.Weight, defaultWeight)
 		if s.Weight < 0 || s.Weight > 100 {
-			c.errorf(place{"steps", i, "weight"}, "weight %d is not between 1 and 100", s.Weight)
+			c.errorf(yamlfile.Place{"steps", i, "weight"}, "weight %d is not between 1 and 100", s.Weight)
 		}
 		if s.Min < 0 || s.Min > 0 && !s.All {
-			c.errorf(place{"steps", i, "min"}, "min counts the events of a step with all: true")
+			c.errorf(yamlfile.Place{"steps", i, "min"}, "min counts the events of a step with all: true")
 		}
 		s.Min = max(s.Min, 1)
 		c.compileAlternatives(i)
@@ -223,7 +224,7 @@ func (c *compiler) compileSteps() {
 func (c *compiler) compileAlternatives(i int) {
 	s := &c.rule.Steps[i]
 	if (s.Kind != "") == (len(s.Any) > 0) {
-		c.errorf(place{"steps", i}, "step %q wants either a kind or alternatives under any", s.ID)
+		c.errorf(yamlfile.Place{"steps", i}, "step %q wants either a kind or alternatives under any", s.ID)
 	}
 	s.patterns = s.Any
 	if len(s.Any) == 0 {
@@ -250,24 +251,24 @@ func listVariables(patterns []Pattern) []int {
 }
 
 // compilePattern compiles conditions and binds. Only steps introduce variables.
-func (c *compiler) compilePattern(p *Pattern, at place, introduce bool) {
+func (c *compiler) compilePattern(p *Pattern, at yamlfile.Place, introduce bool) {
 	if p.Kind == "" {
 		c.errorf(at, "kind is missing")
 	}
-	p.conditions = c.compileConditions(p.Match, at.in("match"))
+	p.conditions = c.compileConditions(p.Match, at.In("match"))
 	for _, key := range slices.Sorted(maps.Keys(p.Bind)) {
 		field, modifier, modified := strings.Cut(key, "|")
 		if modified && modifier != optionalModifier {
-			c.errorf(at.in("bind", key), "unknown modifier %q%s", modifier, spelling.DidYouMean(modifier, []string{optionalModifier}))
+			c.errorf(at.In("bind", key), "unknown modifier %q%s", modifier, spelling.DidYouMean(modifier, []string{optionalModifier}))
 		}
-		b := binding{reading: reading{field: field}, optional: modified, key: place{"bind", key}}
+		b := binding{reading: reading{field: field}, optional: modified, key: yamlfile.Place{"bind", key}}
 		c.addBinding(p, p.Bind[key], b, at, introduce)
 	}
 	for i := range p.conditions {
 		text := &p.conditions[i]
 		for _, name := range text.listPlaceholders() {
 			read := reading{field: text.field, text: fmt.Sprint(text.arg), placeholder: name}
-			c.addBinding(p, name, binding{reading: read, key: place{"match", text.writtenKey()}}, at, introduce)
+			c.addBinding(p, name, binding{reading: read, key: yamlfile.Place{"match", text.writtenKey()}}, at, introduce)
 		}
 	}
 	c.addLineWatches(p, at)
@@ -277,8 +278,8 @@ func (c *compiler) compilePattern(p *Pattern, at place, introduce bool) {
 const optionalModifier = "optional"
 
 // addBinding adds one bind to a pattern. Only where introduce is set may its name be a new one.
-func (c *compiler) addBinding(p *Pattern, name string, b binding, at place, introduce bool) {
-	written := at.in(b.key...)
+func (c *compiler) addBinding(p *Pattern, name string, b binding, at yamlfile.Place, introduce bool) {
+	written := at.In(b.key...)
 	b.variable = c.rule.findBind(name)
 	if b.variable < 0 && !introduce {
 		if b.variable = c.resolveBind(name, written...); b.variable < 0 {
@@ -311,12 +312,12 @@ func (v *variable) learnField(field string) {
 	}
 }
 
-func (c *compiler) compileConditions(match map[string]any, at place) []condition {
+func (c *compiler) compileConditions(match map[string]any, at yamlfile.Place) []condition {
 	var all []condition
 	for _, key := range slices.Sorted(maps.Keys(match)) {
 		condition, err := newCondition(key, match[key])
 		if err != nil {
-			c.errorf(at.in(key), "%v", err)
+			c.errorf(at.In(key), "%v", err)
 			continue
 		}
 		all = append(all, condition)
@@ -325,11 +326,11 @@ func (c *compiler) compileConditions(match map[string]any, at place) []condition
 }
 
 // compileBindless are conditions where nothing can be bound.
-func (c *compiler) compileBindless(match map[string]any, at place) []condition {
+func (c *compiler) compileBindless(match map[string]any, at yamlfile.Place) []condition {
 	all := c.compileConditions(match, at)
 	for i := range all {
 		if names := all[i].listPlaceholders(); len(names) > 0 {
-			c.errorf(at.in(all[i].writtenKey()), "nothing can be bound here: write {} instead of {%s}", names[0])
+			c.errorf(at.In(all[i].writtenKey()), "nothing can be bound here: write {} instead of {%s}", names[0])
 		}
 	}
 	return all
@@ -368,7 +369,7 @@ func (r *Rule) findBind(name string) int {
 
 // resolve returns the index of a name among the known ones. Where it is none of them it says so and
 // returns the nearest, or -1 when none is near.
-func (c *compiler) resolve(problem, name string, known []string, at place) int {
+func (c *compiler) resolve(problem, name string, known []string, at yamlfile.Place) int {
 	if i := slices.Index(known, name); i >= 0 {
 		return i
 	}
@@ -403,14 +404,14 @@ func (c *compiler) compileEdges() {
 		c.requireWord(e.ToAt, ends, "edges", i, "to_at")
 		pair := tie{edge: i, fromEnd: e.FromAt == "end", toEnd: e.ToAt == "end"}
 		if e.Gap == nil && e.Overlap == "" {
-			c.errorf(place{"edges", i}, "an edge wants a gap or an overlap")
+			c.errorf(yamlfile.Place{"edges", i}, "an edge wants a gap or an overlap")
 		}
 		if e.Gap != nil {
 			pair.measured = true
 			pair.min = c.parseDuration(e.Gap.Min, 0, "edges", i, "gap", "min")
 			pair.max = c.parseDuration(e.Gap.Max, math.MaxInt64, "edges", i, "gap", "max")
 			if pair.min > pair.max {
-				c.errorf(place{"edges", i, "gap"}, "gap from %s to %s is empty", pair.min, pair.max)
+				c.errorf(yamlfile.Place{"edges", i, "gap"}, "gap from %s to %s is empty", pair.min, pair.max)
 			}
 		}
 		if e.Overlap != "" {
@@ -425,13 +426,13 @@ func (c *compiler) compileEdges() {
 // resolveSteps are the steps at one end of an edge.
 func (c *compiler) resolveSteps(ids StepIDs, edge int, key string) []int {
 	if len(ids) == 0 {
-		c.errorf(place{"edges", edge}, "%s is missing", key)
+		c.errorf(yamlfile.Place{"edges", edge}, "%s is missing", key)
 	}
 	var steps []int
 	for i, id := range ids {
 		step := c.resolveStep(id, "edges", edge, key, i)
 		if step >= 0 && slices.Contains(steps, step) {
-			c.errorf(place{"edges", edge, key, i}, "step %q is named twice", id)
+			c.errorf(yamlfile.Place{"edges", edge, key, i}, "step %q is named twice", id)
 		}
 		steps = append(steps, step)
 	}
@@ -441,7 +442,7 @@ func (c *compiler) resolveSteps(ids StepIDs, edge int, key string) []int {
 // addTies adds what an edge asks of each pair of its steps. Steps that do not exist are negative.
 func (c *compiler) addTies(pair tie, from, to []int) {
 	if len(c.rule.ties)+len(from)*len(to) > maxTies {
-		c.errorf(place{"edges", pair.edge}, "the edges up to here tie more than %d pairs of steps", maxTies)
+		c.errorf(yamlfile.Place{"edges", pair.edge}, "the edges up to here tie more than %d pairs of steps", maxTies)
 		return
 	}
 	for _, pair.from = range from {
@@ -451,7 +452,7 @@ func (c *compiler) addTies(pair tie, from, to []int) {
 				c.untied = true
 				continue
 			case pair.from == pair.to:
-				c.errorf(place{"edges", pair.edge}, "step %q has an edge to itself", c.rule.Steps[pair.from].ID)
+				c.errorf(yamlfile.Place{"edges", pair.edge}, "step %q has an edge to itself", c.rule.Steps[pair.from].ID)
 			}
 			pair.best = c.rule.rateBestJoin(pair.from, pair.to)
 			c.rule.ties = append(c.rule.ties, pair)
@@ -556,7 +557,7 @@ func (c *compiler) checkReachable() {
 			alone = alone && (i == j || !c.areTied(i, j))
 		}
 		if alone {
-			c.errorf(place{"steps", i, "id"}, "step %q is unreachable: no verdict, edge or shared bind speaks of it",
+			c.errorf(yamlfile.Place{"steps", i, "id"}, "step %q is unreachable: no verdict, edge or shared bind speaks of it",
 				c.rule.Steps[i].ID)
 		}
 	}
@@ -565,9 +566,9 @@ func (c *compiler) checkReachable() {
 func (c *compiler) compileAbsences() {
 	for i := range c.rule.Absent {
 		a := &c.rule.Absent[i]
-		at := place{"absent", i}
+		at := yamlfile.Place{"absent", i}
 		if !slug.MatchString(a.ID) || c.rule.findStep(a.ID) >= 0 || slices.Index(c.rule.listAbsenceIDs(), a.ID) != i {
-			c.errorf(place{"absent", i, "id"}, "id %q is no slug, or taken", a.ID)
+			c.errorf(yamlfile.Place{"absent", i, "id"}, "id %q is no slug, or taken", a.ID)
 		}
 		c.compilePattern(&a.Pattern, at, false)
 		c.countUses(a.Pattern)
@@ -583,12 +584,12 @@ func (c *compiler) compileAbsences() {
 		a.anchor = c.resolveStep(cmp.Or(a.Before, a.During), "absent", i, key)
 		level, ok := levels[a.Level]
 		if !ok {
-			c.errorf(place{"absent", i, "level"}, "unknown level %q%s", a.Level, spelling.DidYouMean(a.Level, slices.Sorted(maps.Keys(levels))))
+			c.errorf(yamlfile.Place{"absent", i, "level"}, "unknown level %q%s", a.Level, spelling.DidYouMean(a.Level, slices.Sorted(maps.Keys(levels))))
 		}
 		a.level = level
 	}
 	if len(c.rule.Absent) > maxSteps {
-		c.errorf(place{"absent"}, "more than %d absences", maxSteps)
+		c.errorf(yamlfile.Place{"absent"}, "more than %d absences", maxSteps)
 	}
 }
 
@@ -607,7 +608,7 @@ func (c *compiler) countUses(p Pattern) {
 func (c *compiler) compileObjections() {
 	for i := range c.rule.RulesOut {
 		o := &c.rule.RulesOut[i]
-		c.compilePattern(&o.Pattern, place{"rules_out", i}, false)
+		c.compilePattern(&o.Pattern, yamlfile.Place{"rules_out", i}, false)
 		c.countUses(o.Pattern)
 		c.requireText(o.Why, "rules_out", i, "why")
 		c.requireWord(o.Effect, effects, "rules_out", i, "effect")
@@ -617,10 +618,10 @@ func (c *compiler) compileObjections() {
 		}
 		o.near = c.parseDuration(o.Near, 0, "rules_out", i, "near")
 		if o.Near != "" && o.During == "" {
-			c.errorf(place{"rules_out", i, "near"}, "near is measured from the step of during, and there is none")
+			c.errorf(yamlfile.Place{"rules_out", i, "near"}, "near is measured from the step of during, and there is none")
 		}
 		if o.After && o.During == "" {
-			c.errorf(place{"rules_out", i, "after"}, "after speaks of the step of during, and there is none")
+			c.errorf(yamlfile.Place{"rules_out", i, "after"}, "after speaks of the step of during, and there is none")
 		}
 	}
 }
@@ -638,16 +639,16 @@ func (c *compiler) compileVerdicts() {
 		found = true
 		e, err := logic.Parse(row.text, func(id string) uint64 { return c.resolveBit(id, "verdict", row.level.String()) })
 		if err != nil {
-			c.errorf(place{"verdict", row.level.String()}, "%v", err)
+			c.errorf(yamlfile.Place{"verdict", row.level.String()}, "%v", err)
 			continue
 		}
 		if e.CollectLeaves()&(1<<maxSteps-1) == 0 {
-			c.errorf(place{"verdict", row.level.String()}, "a verdict needs a step: absence alone proves nothing")
+			c.errorf(yamlfile.Place{"verdict", row.level.String()}, "a verdict needs a step: absence alone proves nothing")
 		}
 		v.levels[row.level] = e
 	}
 	if !found {
-		c.errorf(place{"verdict"}, "verdict has no condition")
+		c.errorf(yamlfile.Place{"verdict"}, "verdict has no condition")
 	}
 }
 
@@ -659,7 +660,7 @@ func (c *compiler) compileTexts() {
 	}
 	r.headline = c.compileTemplate(r.Headline, false, "headline")
 	for i := range r.Remediation.Now {
-		c.compileAction(&r.Remediation.Now[i], place{"remediation", "now", i})
+		c.compileAction(&r.Remediation.Now[i], yamlfile.Place{"remediation", "now", i})
 	}
 	for i := range r.Notes {
 		n := &r.Notes[i]
@@ -667,10 +668,10 @@ func (c *compiler) compileTexts() {
 		n.text = c.compileTemplate(n.Text, false, "notes", i, "text")
 		if n.When != nil {
 			n.When.step = c.resolveStep(n.When.Step, "notes", i, "when", "step")
-			n.When.conditions = c.compileBindless(n.When.Match, place{"notes", i, "when", "match"})
+			n.When.conditions = c.compileBindless(n.When.Match, yamlfile.Place{"notes", i, "when", "match"})
 		}
 		if n.Now != nil {
-			c.compileAction(n.Now, place{"notes", i, "now"})
+			c.compileAction(n.Now, yamlfile.Place{"notes", i, "now"})
 		}
 	}
 }
@@ -732,9 +733,9 @@ func bindsVariable(variable int) func(binding) bool {
 }
 
 // placeOf is the place of pattern j of step i in the file.
-func (s *StepRule) placeOf(i, j int) place {
+func (s *StepRule) placeOf(i, j int) yamlfile.Place {
 	if len(s.Any) == 0 {
-		return place{"steps", i}
+		return yamlfile.Place{"steps", i}
 	}
-	return place{"steps", i, "any", j}
+	return yamlfile.Place{"steps", i, "any", j}
 }

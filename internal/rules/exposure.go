@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 // ExposureRule says which versions and settings alone make a node run into the
@@ -33,13 +34,13 @@ type Exposure struct {
 func (c *compiler) compileExposures() {
 	for i := range c.rule.Exposed {
 		e := &c.rule.Exposed[i]
-		at := place{"exposed", i}
-		c.requireText(e.Text, at.in("text")...)
-		c.compileVersions(e.Versions, at.in("versions"))
+		at := yamlfile.Place{"exposed", i}
+		c.requireText(e.Text, at.In("text")...)
+		c.compileVersions(e.Versions, at.In("versions"))
 		if len(e.Versions)+len(e.Facts) == 0 {
 			c.errorf(at, "an exposure names versions or facts")
 		}
-		e.conditions = c.compileBindless(e.Facts, at.in("facts"))
+		e.conditions = c.compileBindless(e.Facts, at.In("facts"))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 // ForecastRule says which number grows towards which limit.
@@ -70,16 +71,16 @@ const (
 func (c *compiler) compileForecasts() {
 	for i := range c.rule.Forecast {
 		f := &c.rule.Forecast[i]
-		at := place{"forecast", i}
-		c.requireText(f.Text, at.in("text")...)
-		c.requireText(f.Value, at.in("value")...)
-		c.requireText(string(f.Kind), at.in("kind")...)
-		f.conditions = c.compileBindless(f.Match, at.in("match"))
+		at := yamlfile.Place{"forecast", i}
+		c.requireText(f.Text, at.In("text")...)
+		c.requireText(f.Value, at.In("value")...)
+		c.requireText(string(f.Kind), at.In("kind")...)
+		f.conditions = c.compileBindless(f.Match, at.In("match"))
 		var isNumber bool
 		if f.limit, isNumber = numberOf(f.Limit); !isNumber {
 			switch name, _ := f.Limit.(string); {
 			case name == "":
-				c.errorf(at.in("limit"), "limit is a number, the name of a fact or a field")
+				c.errorf(at.In("limit"), "limit is a number, the name of a fact or a field")
 			case strings.Contains(name, "."):
 				f.fact = name
 			default:

@@ -11,12 +11,13 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules/spelling"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 // lint checks a rule that is well-formed and yet cannot mean what it says: it
 // asks for events that nobody makes, or that cannot be. Without a vocabulary any
 // kind, field and source will do. It copes with a rule that has mistakes.
-func lint(r *Rule, src *source, known []event.KindInfo) Problems {
+func lint(r *Rule, src *yamlfile.Source, known []event.KindInfo) yamlfile.Problems {
 	l := &linter{compiler: compiler{rule: r, src: src}, known: known}
 	for i := range r.Steps {
 		for j := range r.Steps[i].patterns {
@@ -25,17 +26,17 @@ func lint(r *Rule, src *source, known []event.KindInfo) Problems {
 		l.checkShadowed(i)
 	}
 	for i := range r.Absent {
-		l.checkPattern(&r.Absent[i].Pattern, place{"absent", i})
+		l.checkPattern(&r.Absent[i].Pattern, yamlfile.Place{"absent", i})
 		l.checkSource(r.Absent[i].Source, "absent", i, "source")
 	}
 	for i := range r.RulesOut {
-		l.checkPattern(&r.RulesOut[i].Pattern, place{"rules_out", i})
+		l.checkPattern(&r.RulesOut[i].Pattern, yamlfile.Place{"rules_out", i})
 	}
 	for i := range r.Tells {
-		l.checkTell(&r.Tells[i], place{"tells", i})
+		l.checkTell(&r.Tells[i], yamlfile.Place{"tells", i})
 	}
 	for i := range r.Supports {
-		l.checkTell(&r.Supports[i], place{"supports", i})
+		l.checkTell(&r.Supports[i], yamlfile.Place{"supports", i})
 	}
 	for i := range r.Needs {
 		for j, source := range r.Needs[i].Any {
@@ -43,14 +44,14 @@ func lint(r *Rule, src *source, known []event.KindInfo) Problems {
 		}
 	}
 	for i := range r.Exposed {
-		l.checkContradictions(r.Exposed[i].conditions, nil, place{"exposed", i}, "facts")
+		l.checkContradictions(r.Exposed[i].conditions, nil, yamlfile.Place{"exposed", i}, "facts")
 	}
 	for i := range r.Forecast {
-		f, at := &r.Forecast[i], place{"forecast", i}
+		f, at := &r.Forecast[i], yamlfile.Place{"forecast", i}
 		l.checkPattern(&f.Pattern, at)
 		for key, field := range map[string]string{"value": f.Value, "rate": f.Rate, "limit": f.field} {
 			if field != "" {
-				l.checkField([]event.Kind{f.Kind}, field, at.in(key)...)
+				l.checkField([]event.Kind{f.Kind}, field, at.In(key)...)
 			}
 		}
 	}
@@ -67,7 +68,7 @@ type linter struct {
 }
 
 // checkPattern checks the conditions of a pattern, its kind, and the fields it matches and binds.
-func (l *linter) checkPattern(p *Pattern, at place) {
+func (l *linter) checkPattern(p *Pattern, at yamlfile.Place) {
 	l.checkContradictions(p.conditions, p.Bind, at, "match")
 	if p.Kind == "" || l.known == nil {
 		return
@@ -75,12 +76,12 @@ func (l *linter) checkPattern(p *Pattern, at place) {
 	info := l.findKind(p.Kind)
 	if info == nil {
 		kinds := listTexts(l.known, func(k *event.KindInfo) string { return string(k.Kind) })
-		l.errorf(at.in("kind"), "unknown kind %q%s", p.Kind, spelling.DidYouMean(string(p.Kind), kinds))
+		l.errorf(at.In("kind"), "unknown kind %q%s", p.Kind, spelling.DidYouMean(string(p.Kind), kinds))
 		return
 	}
 	for i := range p.conditions {
 		c := &p.conditions[i]
-		written := at.in("match", c.writtenKey())
+		written := at.In("match", c.writtenKey())
 		l.checkField([]event.Kind{p.Kind}, c.field, written...)
 		if f := info.Field(event.Key(c.field)); f != nil {
 			if why := whyNever(f, c); why != "" {
@@ -89,7 +90,7 @@ func (l *linter) checkPattern(p *Pattern, at place) {
 		}
 	}
 	for _, field := range slices.Sorted(maps.Keys(p.Bind)) {
-		l.checkField([]event.Kind{p.Kind}, field, at.in("bind", field)...)
+		l.checkField([]event.Kind{p.Kind}, field, at.In("bind", field)...)
 	}
 }
 
@@ -131,8 +132,8 @@ func (l *linter) checkField(kinds []event.Kind, key string, at ...any) {
 }
 
 // warnf adds a finding that is no mistake yet, so that rules written before it was one still load.
-func (l *linter) warnf(at place, format string, args ...any) {
-	p := l.src.problem(at, format, args...)
+func (l *linter) warnf(at yamlfile.Place, format string, args ...any) {
+	p := l.src.Problem(at, format, args...)
 	p.Warning = true
 	l.wrong = append(l.wrong, p)
 }
@@ -194,12 +195,12 @@ func (l *linter) checkTexts() {
 	}
 	l.checkTemplate(r.headline, ownStep, "headline")
 	for i := range r.Remediation.Now {
-		l.checkAction(&r.Remediation.Now[i], place{"remediation", "now", i})
+		l.checkAction(&r.Remediation.Now[i], yamlfile.Place{"remediation", "now", i})
 	}
 	for i := range r.Notes {
 		l.checkTemplate(r.Notes[i].text, ownStep, "notes", i, "text")
 		if now := r.Notes[i].Now; now != nil {
-			l.checkAction(now, place{"notes", i, "now"})
+			l.checkAction(now, yamlfile.Place{"notes", i, "now"})
 		}
 		if when := r.Notes[i].When; when != nil && when.step >= 0 {
 			for _, key := range slices.Sorted(maps.Keys(when.Match)) {
@@ -238,7 +239,7 @@ var momentFields = []string{"start", "end", "text"}
 const minLiteral = 6
 
 // addLineWatches adds the lines that a log.line pattern asks for to the catalogue's.
-func (c *compiler) addLineWatches(p *Pattern, at place) {
+func (c *compiler) addLineWatches(p *Pattern, at yamlfile.Place) {
 	if p.Kind != event.KindLogLine {
 		return
 	}
@@ -250,7 +251,7 @@ func (c *compiler) addLineWatches(p *Pattern, at place) {
 		}
 	}
 	if shortestLength(literals) < minLiteral {
-		c.errorf(at.in("match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, "+
+		c.errorf(at.In("match"), "a log.line needs text|contains (or text, text|startswith, text|endswith, text|captures, "+
 			"text|in, error|contains) with %d plain letters or more in a row: quotes, backslashes, <, >, & "+
 			"and letters beyond ASCII may be written differently in a file", minLiteral)
 		return
@@ -331,7 +332,7 @@ func (p *Pattern) listComponents() []string {
 }
 
 // checkContradictions reports conditions, under a key at a place, that no event can meet together.
-func (l *linter) checkContradictions(conditions []condition, bound map[string]string, at place, key string) {
+func (l *linter) checkContradictions(conditions []condition, bound map[string]string, at yamlfile.Place, key string) {
 	byField := map[string][]*condition{}
 	for i := range conditions {
 		byField[conditions[i].field] = append(byField[conditions[i].field], &conditions[i])
@@ -340,7 +341,7 @@ func (l *linter) checkContradictions(conditions []condition, bound map[string]st
 		all := byField[field]
 		_, binds := bound[field]
 		if len(all) > 1 && areContradictory(all) || binds && slices.ContainsFunc(all, (*condition).wantsAbsent) {
-			l.errorf(at.in(key, all[0].writtenKey()), "no event meets all that is asked of %q", field)
+			l.errorf(at.In(key, all[0].writtenKey()), "no event meets all that is asked of %q", field)
 		}
 	}
 }
@@ -454,7 +455,7 @@ func (l *linter) checkVerdicts() {
 	for low := Possible; low < Confirmed; low++ {
 		for high := low + 1; high <= Confirmed; high++ {
 			if levels[low] != nil && levels[high] != nil && levels[low].Implies(levels[high]) {
-				l.errorf(place{"verdict", low.String()}, "%s is never reached: %s holds wherever it does", low, high)
+				l.errorf(yamlfile.Place{"verdict", low.String()}, "%s is never reached: %s holds wherever it does", low, high)
 				break
 			}
 		}
@@ -513,7 +514,7 @@ func (l *linter) checkTimes() {
 		}
 		if !holds {
 			from, to := l.rule.Steps[e.from].ID, l.rule.Steps[e.to].ID
-			l.errorf(place{"edges", e.edge}, "no events can lie so: the edges before it say otherwise of %q and %q", from, to)
+			l.errorf(yamlfile.Place{"edges", e.edge}, "no events can lie so: the edges before it say otherwise of %q and %q", from, to)
 		}
 	}
 }

@@ -1,9 +1,7 @@
 package rules
 
 import (
-	"bytes"
 	"embed"
-	"errors"
 	"io"
 	"io/fs"
 	"path"
@@ -11,10 +9,9 @@ import (
 	"strings"
 	"sync"
 
-	"go.yaml.in/yaml/v3"
-
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules/spelling"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 //go:embed all:catalog
@@ -31,7 +28,7 @@ type Catalog struct {
 	Rules   []Rule     // by id
 	effects []TellRule // of all trees, in their order
 	// Warnings are what is wrong with rules that load all the same. A later release refuses them.
-	Warnings Problems
+	Warnings yamlfile.Problems
 }
 
 // Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change
@@ -106,7 +103,7 @@ func (f Files) readFile(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, maxRuleFile+1))
+	return io.ReadAll(io.LimitReader(file, yamlfile.MaxSize+1))
 }
 
 // Rule returns the rule of that id, or nil.
@@ -122,9 +119,6 @@ func (c *Catalog) Rule(id string) *Rule {
 func (c *Catalog) IDs() []string {
 	return listTexts(c.Rules, func(r *Rule) string { return r.ID })
 }
-
-// maxRuleFile bounds a rule file, in bytes; the longest of the catalogue are a tenth of it.
-const maxRuleFile = 64 << 10
 
 // Lines are the log lines that the rules ask for by their text. A nil catalogue asks for none.
 func (c *Catalog) Lines() []event.LineWatch {
@@ -151,12 +145,12 @@ type loader struct {
 	linted  bool // by somebody else: only what keeps a rule from working is looked for
 	catalog Catalog
 	byID    map[string]*crossReferences
-	keys    yamlKeys
-	wrong   Problems
+	keys    yamlfile.Keys
+	wrong   yamlfile.Problems
 }
 
 func newLoader(known []event.KindInfo) *loader {
-	return &loader{known: known, byID: map[string]*crossReferences{}, keys: yamlKeys{}}
+	return &loader{known: known, byID: map[string]*crossReferences{}, keys: yamlfile.Keys{}}
 }
 
 func (l *loader) load(trees ...Files) (*Catalog, error) {
@@ -184,17 +178,17 @@ func (l *loader) load(trees ...Files) (*Catalog, error) {
 // The tree of its file, some hundred times its size, is not kept for that.
 type crossReferences struct {
 	file string
-	rule []Problem   // by explained_by: with the place of the other rule's id
-	join [][]Problem // by explained_by and bind
+	rule []yamlfile.Problem   // by explained_by: with the place of the other rule's id
+	join [][]yamlfile.Problem // by explained_by and bind
 }
 
-func (s *source) findCrossReferences(r *Rule) *crossReferences {
-	x := &crossReferences{file: s.file}
+func findCrossReferences(r *Rule, src *yamlfile.Source) *crossReferences {
+	x := &crossReferences{file: src.File}
 	for i, d := range r.ExplainedBy {
-		x.rule = append(x.rule, *s.problem(place{"explained_by", i, "rule"}, ""))
-		var join []Problem
+		x.rule = append(x.rule, *src.Problem(yamlfile.Place{"explained_by", i, "rule"}, ""))
+		var join []yamlfile.Problem
 		for j := range d.Join {
-			join = append(join, *s.problem(place{"explained_by", i, "join", j}, ""))
+			join = append(join, *src.Problem(yamlfile.Place{"explained_by", i, "join", j}, ""))
 		}
 		x.join = append(x.join, join)
 	}
@@ -216,29 +210,29 @@ func (l *loader) addRule(name string, text []byte) {
 		return
 	}
 	if other := l.byID[rule.ID]; other != nil {
-		l.wrong = append(l.wrong, src.problem(place{"id"}, "id %q is taken by %s", rule.ID, other.file))
+		l.wrong = append(l.wrong, src.Problem(yamlfile.Place{"id"}, "id %q is taken by %s", rule.ID, other.file))
 		return
 	}
-	l.byID[rule.ID] = src.findCrossReferences(rule)
+	l.byID[rule.ID] = findCrossReferences(rule, src)
 	l.catalog.Rules = append(l.catalog.Rules, *rule)
 }
 
 // checkExplanations checks what one rule says about others: that they exist, know the joined binds,
 // and do not lead back.
-func (c *Catalog) checkExplanations(r *Rule, at *crossReferences) (wrong Problems) {
+func (c *Catalog) checkExplanations(r *Rule, at *crossReferences) (wrong yamlfile.Problems) {
 	for i, d := range r.ExplainedBy {
 		other := c.Rule(d.Rule)
 		if other == nil {
-			wrong = append(wrong, at.rule[i].because("unknown rule %q%s", d.Rule, spelling.DidYouMean(d.Rule, c.IDs())))
+			wrong = append(wrong, at.rule[i].Because("unknown rule %q%s", d.Rule, spelling.DidYouMean(d.Rule, c.IDs())))
 			continue
 		}
 		for j, name := range d.Join {
 			if other.findBind(name) < 0 {
-				wrong = append(wrong, at.join[i][j].because("rule %q binds no %q", d.Rule, name))
+				wrong = append(wrong, at.join[i][j].Because("rule %q binds no %q", d.Rule, name))
 			}
 		}
 		if c.explains(other, r.ID, map[string]bool{}) {
-			wrong = append(wrong, at.rule[i].because("rule %q is in turn explained by %q", d.Rule, r.ID))
+			wrong = append(wrong, at.rule[i].Because("rule %q is in turn explained by %q", d.Rule, r.ID))
 		}
 	}
 	return wrong
@@ -256,65 +250,20 @@ func (c *Catalog) explains(r *Rule, id string, visited map[string]bool) bool {
 }
 
 // parseRule reads and checks one rule. The rule is nil when it has a mistake.
-func (l *loader) parseRule(file string, text []byte) (*Rule, *source, Problems) {
-	src, problem := readYAML(file, text)
+func (l *loader) parseRule(file string, text []byte) (*Rule, *yamlfile.Source, yamlfile.Problems) {
+	src, problem := yamlfile.Read(file, text)
 	if problem != nil {
-		return nil, src, Problems{problem}
+		return nil, src, yamlfile.Problems{problem}
 	}
-	rule, unread := decodeRule(src, l.keys)
+	rule := new(Rule)
+	unread := src.Decode(rule, l.keys)
 	wrong := compile(rule, src)
 	if !l.linted {
 		wrong = append(wrong, lint(rule, src, l.known)...)
 	}
-	wrong = mergeProblems(unread, wrong)
+	wrong = yamlfile.Merge(unread, wrong)
 	if wrong.Mistakes() > 0 {
 		return nil, src, wrong
 	}
 	return rule, src, wrong
-}
-
-func readYAML(file string, text []byte) (*source, *Problem) {
-	src := &source{file: file}
-	if len(text) > maxRuleFile {
-		return src, src.problem(nil, "larger than %d bytes", maxRuleFile)
-	}
-	documents := 0
-	for in := yaml.NewDecoder(bytes.NewReader(text)); ; documents++ {
-		var document yaml.Node
-		err := in.Decode(&document)
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			return src, src.yamlProblem(err)
-		}
-		if len(document.Content) > 0 && src.root == nil {
-			src.root = document.Content[0]
-		}
-	}
-	if documents != 1 || src.root == nil {
-		src.root = nil
-		return src, src.problem(nil, "expected one YAML document, not %d", documents)
-	}
-	if problem := src.findRepeatedKey(src.root); problem != nil {
-		return src, problem
-	}
-	return src, nil
-}
-
-// findRepeatedKey returns a problem where a mapping has a key twice: one of the two would be lost.
-func (s *source) findRepeatedKey(node *yaml.Node) *Problem {
-	first := map[string]int{}
-	for key := range listEntries(node) {
-		if line, repeated := first[key.Value]; repeated {
-			return s.problemAt(key, "mapping key %q already defined in line %d", key.Value, line)
-		}
-		first[key.Value] = key.Line
-	}
-	for _, child := range node.Content {
-		if problem := s.findRepeatedKey(child); problem != nil {
-			return problem
-		}
-	}
-	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -134,7 +136,7 @@ func TestProblems(t *testing.T) {
 		{"per: cid", "per: cid\nexplained_by: [{rule: hole}]", `18:23: unknown rule "hole"`},
 		{"per: cid", "per: cid\nexplained_by: [{rule: whole}]", `rule "whole" is in turn explained by "whole"`},
 		{"per: cid", "per: cid\n---\nid: two", `expected one YAML document, not 2`},
-		{"title: Title", "title: " + strings.Repeat("x", maxRuleFile), `larger than 65536 bytes`},
+		{"title: Title", "title: " + strings.Repeat("x", yamlfile.MaxSize), `larger than 65536 bytes`},
 	} {
 		require.Contains(t, whole, c.old)
 		cat, err := loadMap(fstest.MapFS{"whole.yaml": {Data: []byte(strings.Replace(whole, c.old, c.new, 1))}})
@@ -248,7 +250,7 @@ func spelled(v reflect.Value) any {
 		return spelled(v.Elem())
 	case reflect.Struct:
 		m := map[string]any{}
-		for key, index := range listYAMLKeys(v.Type()) {
+		for key, index := range yamlfile.ListKeys(v.Type()) {
 			if value := spelled(v.FieldByIndex(index)); value != nil {
 				m[key] = value
 			}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/rules/pack"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 // packedTree is a tree of rules as it was decoded from YAML, before it is compiled.
@@ -22,24 +23,23 @@ func decodeTree(files Files) (*packedTree, error) {
 	if tree.Digest, err = Digest(files); err != nil {
 		return nil, err
 	}
-	var wrong Problems
+	var wrong yamlfile.Problems
+	keys := yamlfile.Keys{}
 	err = files.readEach(func(name string, text []byte) {
-		src, problem := readYAML(name, text)
+		src, problem := yamlfile.Read(name, text)
 		if problem != nil {
 			wrong = append(wrong, problem)
 			return
 		}
-		d := &decoder{src: src, keys: yamlKeys{}}
 		if path.Base(name) == effectFileName {
 			var read effectFile
-			d.decodeInto(&read)
+			wrong = append(wrong, src.Decode(&read, keys)...)
 			tree.Effects = append(tree.Effects, read.Effects...)
 		} else {
 			rule := new(Rule)
-			d.decodeInto(rule)
+			wrong = append(wrong, src.Decode(rule, keys)...)
 			tree.Rules = append(tree.Rules, rule)
 		}
-		wrong = append(wrong, d.wrong...)
 	})
 	if err != nil {
 		return nil, err
@@ -63,12 +63,12 @@ func unpackTree(packed string, files Files) *Catalog {
 	}
 	catalog := &Catalog{Rules: make([]Rule, len(tree.Rules))}
 	for i, rule := range tree.Rules {
-		if wrong := compile(rule, &source{file: rule.ID}); len(wrong) > 0 {
+		if wrong := compile(rule, &yamlfile.Source{File: rule.ID}); len(wrong) > 0 {
 			return nil
 		}
 		catalog.Rules[i] = *rule
 	}
-	effects, wrong := compileEffects(tree.Effects, &source{file: effectFileName})
+	effects, wrong := compileEffects(tree.Effects, &yamlfile.Source{File: effectFileName})
 	if len(wrong) > 0 {
 		return nil
 	}

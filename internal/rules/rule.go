@@ -127,6 +127,9 @@ type EdgeRule struct {
 // StepIDs are one id of a step or a list of them.
 type StepIDs []string
 
+// SetText makes a list of one id, which needs no brackets.
+func (ids *StepIDs) SetText(text string) { *ids = StepIDs{text} }
+
 // tie is one pair of steps of an edge, compiled.
 type tie struct {
 	edge             int // that says it, in Rule.Edges; -1 for an implied one

@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 	"github.com/plegdiag/plegdiag/internal/schema/schematest"
 )
 
@@ -122,7 +123,7 @@ func (g *generator) properties(s *jsonschema.Schema, t reflect.Type) {
 			g.properties(s, field.Type)
 			continue
 		}
-		key, ok := yamlKey(field)
+		key, ok := yamlfile.FindKey(field)
 		if !ok {
 			continue
 		}

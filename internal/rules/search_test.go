@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 // TestSearchAgainstOracle compares the search with an enumeration of every
@@ -74,9 +75,10 @@ headline: h
 }
 
 func catalogOfRapid(t *rapid.T, text string) *Catalog {
-	src, err := readYAML("rule.yaml", []byte(text))
+	src, err := yamlfile.Read("rule.yaml", []byte(text))
 	require.Nil(t, err)
-	rule, problems := decodeRule(src, yamlKeys{})
+	rule := new(Rule)
+	problems := src.Decode(rule, yamlfile.Keys{})
 	require.Empty(t, append(problems, compile(rule, src)...), "%s", text) // odd rules on purpose: lint would refuse them
 	return &Catalog{Rules: []Rule{*rule}}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 // TellRule is an event that speaks for a rule without the rest of its chain. Under tells it is one
@@ -60,39 +61,39 @@ var (
 func (c *compiler) compileTells() {
 	r := c.rule
 	for i := range r.Tells {
-		c.compileTell(&r.Tells[i], place{"tells", i})
+		c.compileTell(&r.Tells[i], yamlfile.Place{"tells", i})
 		c.requireText(r.Tells[i].Why, "tells", i, "why")
 	}
 	for i := range r.Supports {
-		c.compileTell(&r.Supports[i], place{"supports", i})
+		c.compileTell(&r.Supports[i], yamlfile.Place{"supports", i})
 	}
 	taken := map[string]bool{}
 	for _, t := range r.listTells() {
 		if taken[t.ID] {
-			c.errorf(place{"tells"}, "id %q is taken", t.ID)
+			c.errorf(yamlfile.Place{"tells"}, "id %q is taken", t.ID)
 		}
 		taken[t.ID] = true
 	}
 }
 
-func (c *compiler) compileTell(t *TellRule, at place) {
-	c.requireWord(t.AtMost, tellCaps, at.in("at_most")...)
-	c.requireWord(t.Role, effectRoles, at.in("role")...)
+func (c *compiler) compileTell(t *TellRule, at yamlfile.Place) {
+	c.requireWord(t.AtMost, tellCaps, at.In("at_most")...)
+	c.requireWord(t.Role, effectRoles, at.In("role")...)
 	if t.Min < 0 {
-		c.errorf(at.in("min"), "min counts events: %d is none", t.Min)
+		c.errorf(at.In("min"), "min counts events: %d is none", t.Min)
 	}
 	t.Min = max(t.Min, 1)
-	t.within = c.parseDuration(t.Within, time.Duration(ever), at.in("within")...)
-	t.lasts = c.parseDuration(t.Lasts, 0, at.in("lasts")...)
-	t.begins = c.parseDuration(t.BeginsWithin, time.Duration(ever), at.in("begins_within")...)
+	t.within = c.parseDuration(t.Within, time.Duration(ever), at.In("within")...)
+	t.lasts = c.parseDuration(t.Lasts, 0, at.In("lasts")...)
+	t.begins = c.parseDuration(t.BeginsWithin, time.Duration(ever), at.In("begins_within")...)
 	if t.Step != "" {
 		c.copyStep(t, at)
 		return
 	}
 	if !slug.MatchString(t.ID) {
-		c.errorf(at.in("id"), "id %q is no slug", t.ID)
+		c.errorf(at.In("id"), "id %q is no slug", t.ID)
 	}
-	c.requireText(t.Text, at.in("text")...)
+	c.requireText(t.Text, at.In("text")...)
 	if (t.Kind != "") == (len(t.Any) > 0) {
 		c.errorf(at, "%q wants either a kind, or alternatives under any, or a step", t.ID)
 	}
@@ -118,24 +119,24 @@ func (c *compiler) compileTell(t *TellRule, at place) {
 	}
 	var err error
 	if t.text, err = parseTemplate(t.Text, in, func(v int) { c.uses[v]++ }); err != nil {
-		c.errorf(at.in("text"), "%v", err)
+		c.errorf(at.In("text"), "%v", err)
 	}
 }
 
 // placeOf is the place of a pattern of a tell in the file.
-func (t *TellRule) placeOf(at place, i int) place {
+func (t *TellRule) placeOf(at yamlfile.Place, i int) yamlfile.Place {
 	if len(t.Any) == 0 {
 		return at
 	}
-	return at.in("any", i)
+	return at.In("any", i)
 }
 
 // copyStep gives a tell the pattern and the text of the step that it names.
-func (c *compiler) copyStep(t *TellRule, at place) {
+func (c *compiler) copyStep(t *TellRule, at yamlfile.Place) {
 	if t.Kind != "" || len(t.Any) > 0 || t.Text != "" {
 		c.errorf(at, "a tell that names a step has no kind, any or text of its own")
 	}
-	i := c.resolveStep(t.Step, at.in("step")...)
+	i := c.resolveStep(t.Step, at.In("step")...)
 	if i < 0 {
 		return
 	}
@@ -171,28 +172,27 @@ const effectFileName = "effects.yaml"
 
 // readEffects reads the effects of a tree of rules. They stand in the place of the tells of a rule
 // without steps, so that they are checked and looked up like any others.
-func readEffects(file string, text []byte, known []event.KindInfo) (*Rule, Problems) {
-	src, problem := readYAML(file, text)
+func readEffects(file string, text []byte, known []event.KindInfo) (*Rule, yamlfile.Problems) {
+	src, problem := yamlfile.Read(file, text)
 	if problem != nil {
-		return nil, Problems{problem}
+		return nil, yamlfile.Problems{problem}
 	}
 	var read effectFile
-	d := decoder{src: src, keys: yamlKeys{}}
-	d.decodeInto(&read)
+	unread := src.Decode(&read, yamlfile.Keys{})
 	r, wrong := compileEffects(read.Effects, src)
 	l := &linter{compiler: compiler{rule: r, src: src}, known: known}
 	for i := range r.Supports {
-		l.checkTell(&r.Supports[i], place{"effects", i})
+		l.checkTell(&r.Supports[i], yamlfile.Place{"effects", i})
 	}
-	return r, slices.Concat(d.wrong, wrong, l.wrong)
+	return r, slices.Concat(unread, wrong, l.wrong)
 }
 
 // compileEffects checks effects and prepares them for matching.
-func compileEffects(all []TellRule, src *source) (*Rule, Problems) {
+func compileEffects(all []TellRule, src *yamlfile.Source) (*Rule, yamlfile.Problems) {
 	r := &Rule{ID: "effects", Supports: all}
 	c := &compiler{rule: r, src: src, uses: map[int]int{}}
 	for i := range r.Supports {
-		c.compileTell(&r.Supports[i], place{"effects", i})
+		c.compileTell(&r.Supports[i], yamlfile.Place{"effects", i})
 	}
 	if len(c.wrong) == 0 {
 		r.prepareSearch()
@@ -201,7 +201,7 @@ func compileEffects(all []TellRule, src *source) (*Rule, Problems) {
 }
 
 // checkTell checks the patterns of a tell and the fields that its text speaks of.
-func (l *linter) checkTell(t *TellRule, at place) {
+func (l *linter) checkTell(t *TellRule, at yamlfile.Place) {
 	if t.Step != "" {
 		return
 	}
@@ -212,12 +212,12 @@ func (l *linter) checkTell(t *TellRule, at place) {
 	}
 	slices.Sort(kinds)
 	kinds = slices.Compact(kinds)
-	l.checkFields(t.text, kinds, at.in("text")...)
+	l.checkFields(t.text, kinds, at.In("text")...)
 	if t.Same != "" {
-		l.checkField(kinds, t.Same, at.in("same")...)
+		l.checkField(kinds, t.Same, at.In("same")...)
 	}
 	if t.Differ != "" {
-		l.checkField(kinds, t.Differ, at.in("differ")...)
+		l.checkField(kinds, t.Differ, at.In("differ")...)
 	}
 }
 

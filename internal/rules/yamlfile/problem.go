@@ -1,4 +1,7 @@
-package rules
+// Package yamlfile turns a file of plain YAML into Go structs, strictly, and says of each mistake
+// where it stands. Rules are written in such files, and what is wanted of a fixture. It does not know
+// what the keys mean.
+package yamlfile
 
 import (
 	"cmp"
@@ -12,7 +15,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Problem is what is wrong with a rule file, and where.
+// Problem is what is wrong with a file, and where.
 type Problem struct {
 	File         string
 	Line, Column int // 1-based; 0 for the file, or for the line, as a whole
@@ -37,8 +40,8 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, reason)
 }
 
-// because is the problem with a reason.
-func (p Problem) because(format string, args ...any) *Problem {
+// Because is the problem with a reason.
+func (p Problem) Because(format string, args ...any) *Problem {
 	p.Reason = fmt.Sprintf(format, args...)
 	return &p
 }
@@ -70,9 +73,9 @@ func comparePlaces(a, b *Problem) int {
 	return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 }
 
-// mergeProblems joins what could not be read and what else is wrong, by place. What is missing
+// Merge joins what could not be read and what else is wrong, by place. What is missing
 // because it could not be read is no second mistake.
-func mergeProblems(unread, wrong Problems) Problems {
+func Merge(unread, wrong Problems) Problems {
 	all := slices.Clone(unread)
 	for _, p := range wrong {
 		if !slices.ContainsFunc(unread, func(u *Problem) bool { return comparePlaces(u, p) == 0 }) {
@@ -83,25 +86,25 @@ func mergeProblems(unread, wrong Problems) Problems {
 	return all
 }
 
-// source is a parsed rule file, kept while it is checked so that problems can say where they are.
-type source struct {
-	file string
-	root *yaml.Node
+// Source is a parsed file, kept while it is checked so that problems can say where they are.
+type Source struct {
+	File string     // as problems name it
+	root *yaml.Node // nil where there is none: problems then name the file alone
 }
 
-// place is where something stands in a rule file, as keys and indices: {"edges", 2, "to"}.
-type place []any
+// Place is where something stands in a file, as keys and indices: {"edges", 2, "to"}.
+type Place []any
 
-// in is a place further inside.
-func (at place) in(keys ...any) place { return append(slices.Clone(at), keys...) }
+// In is a place further inside.
+func (at Place) In(keys ...any) Place { return append(slices.Clone(at), keys...) }
 
 // yamlError is how the YAML library spells an error: "yaml: line 5: did not find …", with a line that
 // it does not always know.
 var yamlError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 
 // yamlProblem gives an error of the YAML library the shape of all others.
-func (s *source) yamlProblem(err error) *Problem {
-	p := &Problem{File: s.file, Reason: strings.ReplaceAll(err.Error(), "\n", " ")}
+func (s *Source) yamlProblem(err error) *Problem {
+	p := &Problem{File: s.File, Reason: strings.ReplaceAll(err.Error(), "\n", " ")}
 	if m := yamlError.FindStringSubmatch(p.Reason); m != nil {
 		p.Line, _ = strconv.Atoi(m[1]) // 0 where there is none
 		p.Reason = "not YAML: " + m[2]
@@ -109,17 +112,17 @@ func (s *source) yamlProblem(err error) *Problem {
 	return p
 }
 
-// problem is one at a place.
-func (s *source) problem(at place, format string, args ...any) *Problem {
+// Problem is one at a place.
+func (s *Source) Problem(at Place, format string, args ...any) *Problem {
 	if s.root == nil {
-		return &Problem{File: s.file, Reason: fmt.Sprintf(format, args...)}
+		return &Problem{File: s.File, Reason: fmt.Sprintf(format, args...)}
 	}
 	return s.problemAt(locate(s.root, at), format, args...)
 }
 
 // problemAt is a problem at a node.
-func (s *source) problemAt(node *yaml.Node, format string, args ...any) *Problem {
-	p := &Problem{File: s.file, Reason: fmt.Sprintf(format, args...)}
+func (s *Source) problemAt(node *yaml.Node, format string, args ...any) *Problem {
+	p := &Problem{File: s.File, Reason: fmt.Sprintf(format, args...)}
 	if node = locate(node, nil); node != nil {
 		p.Line, p.Column = node.Line, node.Column
 	}
@@ -127,7 +130,7 @@ func (s *source) problemAt(node *yaml.Node, format string, args ...any) *Problem
 }
 
 // locate returns the node at a path, or as far as the path leads. A mapping is its first key.
-func locate(node *yaml.Node, at place) *yaml.Node {
+func locate(node *yaml.Node, at Place) *yaml.Node {
 	if len(at) > 0 {
 		switch key := at[0].(type) {
 		case string:

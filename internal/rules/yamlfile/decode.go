@@ -1,4 +1,4 @@
-package rules
+package yamlfile
 
 import (
 	"cmp"
@@ -13,44 +13,39 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 )
 
-// decoder fills a [Rule] from the nodes of its file. It reads plain mappings,
+// decoder fills a struct from the nodes of a file. It reads plain mappings,
 // lists and scalars and no other feature of YAML: a rule is read by people. It
 // goes on after a mistake, so that all of a file's are told at once.
 type decoder struct {
-	src   *source
+	src   *Source
 	wrong Problems
-	keys  yamlKeys
+	keys  Keys
 }
 
-// yamlKeys are the keys of the structs met so far, with the fields behind them.
-type yamlKeys map[reflect.Type]map[string][]int
+// Keys are the keys of the structs met so far, with the fields behind them. Whoever decodes several
+// files keeps them from one to the next.
+type Keys map[reflect.Type]map[string][]int
 
-// decodeRule reads a rule, and says what of it cannot be read.
-func decodeRule(src *source, keys yamlKeys) (*Rule, Problems) {
-	rule, d := new(Rule), &decoder{src: src, keys: keys}
-	d.decodeInto(rule)
-	return rule, d.wrong
-}
-
-// decodeInto reads the whole file into what a pointer leads to.
-func (d *decoder) decodeInto(into any) {
-	d.decodeNode(d.src.root, reflect.ValueOf(into).Elem())
-}
-
-// DecodeYAML reads a file in the manner of rule files into a pointer to a struct: strictly, and in
-// plain YAML. It returns all that cannot be read, as [Problems]. A struct behind a
-// pointer with the method SetText also takes a text alone.
-func DecodeYAML(file string, text []byte, into any) error {
-	src, problem := readYAML(file, text)
+// Decode reads a file in the manner of rule files into a pointer to a struct: strictly, and in
+// plain YAML. It returns all that cannot be read, as [Problems].
+func Decode(file string, text []byte, into any) error {
+	src, problem := Read(file, text)
 	if problem != nil {
 		return problem
 	}
-	d := &decoder{src: src, keys: yamlKeys{}}
-	d.decodeInto(into)
-	if len(d.wrong) > 0 {
-		return d.wrong
+	if wrong := src.Decode(into, Keys{}); len(wrong) > 0 {
+		return wrong
 	}
 	return nil
+}
+
+// Decode reads the whole file into the struct that a pointer leads to, and returns what of it cannot
+// be read. The keys are those of the files before it. A struct or a list with the method SetText also
+// takes a text alone, and a field with the tag yaml:"-" nothing.
+func (s *Source) Decode(into any, keys Keys) Problems {
+	d := &decoder{src: s, keys: keys}
+	d.decodeNode(s.root, reflect.ValueOf(into).Elem())
+	return d.wrong
 }
 
 func (d *decoder) errorf(node *yaml.Node, format string, args ...any) {
@@ -71,17 +66,15 @@ func (d *decoder) decodeNode(node *yaml.Node, v reflect.Value) {
 		v.Set(reflect.New(v.Type().Elem()))
 		d.decodeNode(node, v.Elem())
 	case reflect.Struct:
-		if short, ok := reflect.TypeAssert[interface{ SetText(text string) }](v.Addr()); ok && !isMapping(node) {
-			var text string
-			d.decodeScalar(node, reflect.ValueOf(&text).Elem())
-			short.SetText(text)
-			return
+		if isMapping(node) || !d.decodeText(node, v) {
+			d.decodeStruct(node, v)
 		}
-		d.decodeStruct(node, v)
 	case reflect.Map:
 		d.decodeMap(node, v)
 	case reflect.Slice:
-		d.decodeList(node, v)
+		if node.Kind == yaml.SequenceNode || !d.decodeText(node, v) {
+			d.decodeList(node, v)
+		}
 	case reflect.Interface:
 		if plain := d.decodePlain(node); plain != nil {
 			v.Set(reflect.ValueOf(plain))
@@ -91,11 +84,24 @@ func (d *decoder) decodeNode(node *yaml.Node, v reflect.Value) {
 	}
 }
 
+// decodeText reads a node into what may also be written as a text alone. It returns false for what
+// may not.
+func (d *decoder) decodeText(node *yaml.Node, v reflect.Value) bool {
+	short, ok := reflect.TypeAssert[interface{ SetText(text string) }](v.Addr())
+	if ok {
+		var text string
+		d.decodeScalar(node, reflect.ValueOf(&text).Elem())
+		short.SetText(text)
+	}
+	return ok
+}
+
 // decodeStruct reads a mapping into a struct. A key that is nearly that of a field is told and read
 // as that.
 func (d *decoder) decodeStruct(node *yaml.Node, v reflect.Value) {
 	if !isMapping(node) {
-		d.errorf(node, "expected a mapping with keys such as %q, not %s", slices.Sorted(maps.Keys(d.keys.findKeys(v.Type())))[0], nodeName(node))
+		keys := slices.Sorted(maps.Keys(d.keys.findKeys(v.Type())))
+		d.errorf(node, "expected a mapping with keys such as %q, not %s", keys[0], nodeName(node))
 		return
 	}
 	keys, names := d.keys.findKeys(v.Type()), map[string]bool{}
@@ -133,13 +139,7 @@ func (d *decoder) decodeMap(node *yaml.Node, v reflect.Value) {
 }
 
 func (d *decoder) decodeList(node *yaml.Node, v reflect.Value) {
-	isList := node.Kind == yaml.SequenceNode
-	if !isList && v.Type() == reflect.TypeFor[StepIDs]() { // one id needs no brackets
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		d.decodeNode(node, v.Index(0))
-		return
-	}
-	if !isList {
+	if node.Kind != yaml.SequenceNode {
 		d.errorf(node, "expected a list, not %s", nodeName(node))
 		return
 	}
@@ -228,32 +228,33 @@ func nodeName(node *yaml.Node) string {
 	return strconv.Quote(node.Value)
 }
 
-// findKeys is [listYAMLKeys], found out once for each struct.
-func (all yamlKeys) findKeys(t reflect.Type) map[string][]int {
+// findKeys is [ListKeys], found out once for each struct.
+func (all Keys) findKeys(t reflect.Type) map[string][]int {
 	keys, known := all[t]
 	if !known {
-		keys = listYAMLKeys(t)
+		keys = ListKeys(t)
 		all[t] = keys
 	}
 	return keys
 }
 
-// listYAMLKeys is the YAML keys of a struct and the fields behind them.
-func listYAMLKeys(t reflect.Type) map[string][]int {
+// ListKeys is the YAML keys of a struct and the fields behind them.
+func ListKeys(t reflect.Type) map[string][]int {
 	keys := map[string][]int{}
 	for _, field := range reflect.VisibleFields(t) {
-		if name, ok := yamlKey(field); ok {
+		if name, ok := FindKey(field); ok {
 			keys[name] = field.Index
 		}
 	}
 	return keys
 }
 
-// yamlKey is the key of a field: the name in its tag, else its own in lower case. An embedded
-// struct has none, its fields stand in their own names.
-func yamlKey(field reflect.StructField) (string, bool) {
+// FindKey is the key of a field: the name in its tag, else its own in lower case. An embedded
+// struct has none, its fields stand in their own names, nor has a field with the tag "-", which no
+// file can set.
+func FindKey(field reflect.StructField) (string, bool) {
 	name, options, _ := strings.Cut(field.Tag.Get("yaml"), ",")
-	if !field.IsExported() || options == "inline" {
+	if !field.IsExported() || options == "inline" || name == "-" {
 		return "", false
 	}
 	return cmp.Or(name, strings.ToLower(field.Name)), true
