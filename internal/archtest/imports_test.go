@@ -211,10 +211,14 @@ var layers = map[string]layer{
 	"internal/rules/yamlfile": {
 		[]string{"internal/rules/spelling", "go.yaml.in/yaml/v3"}, "it reads plain YAML and says where a mistake stands, whatever the keys mean",
 	},
+	"internal/rules/condition": {
+		[]string{"internal/event", "internal/rules/spelling", "internal/rules/version"},
+		"a condition is asked of one event; what its rule is does not matter",
+	},
 	"internal/rules": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules/shell", "internal/rules/pack", "internal/rules/spelling",
-			"internal/rules/version", "internal/rules/logic", "internal/rules/yamlfile",
+			"internal/rules/version", "internal/rules/logic", "internal/rules/yamlfile", "internal/rules/condition",
 		},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
 	},

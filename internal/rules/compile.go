@@ -2,7 +2,6 @@ package rules
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"math"
 	"regexp"
@@ -12,6 +11,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/rules/logic"
 	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 	"github.com/plegdiag/plegdiag/internal/rules/version"
@@ -97,17 +97,17 @@ func (r *Rule) prepareSearch() {
 func (r *Rule) newEventSet(patterns []Pattern) eventSet {
 	s := eventSet{patterns: patterns, binds: make([]bind, len(r.variables))}
 	for i := range s.binds {
-		s.binds[i] = bind{fields: make([]reading, len(patterns)), prefix: r.variables[i].prefix}
+		s.binds[i] = bind{fields: make([]condition.Reading, len(patterns)), prefix: r.variables[i].prefix}
 	}
 	var key []byte
 	for i := range patterns {
 		p := &patterns[i]
 		key = strconv.AppendQuote(key, string(p.Kind))
 		for j := range p.conditions {
-			key = strconv.AppendQuote(append(key, ' '), p.conditions[j].key)
+			key = strconv.AppendQuote(append(key, ' '), p.conditions[j].Key)
 		}
 		for _, b := range p.bindings {
-			key = strconv.AppendBool(b.reading.appendTo(append(key, " bind "...)), b.optional)
+			key = strconv.AppendBool(b.reading.AppendTo(append(key, " bind "...)), b.optional)
 			s.binds[b.variable].fields[i] = b.reading
 		}
 		key = append(key, '\n')
@@ -121,12 +121,12 @@ func (r *Rule) newEventSet(patterns []Pattern) eventSet {
 
 // writeKey writes what is equal for two binds that read the same; nothing for one that reads nothing.
 func (b *bind) writeKey() string {
-	if !slices.ContainsFunc(b.fields, func(field reading) bool { return field != reading{} }) {
+	if !slices.ContainsFunc(b.fields, func(field condition.Reading) bool { return field != condition.Reading{} }) {
 		return ""
 	}
 	key := strconv.AppendBool(nil, b.prefix)
 	for _, field := range b.fields {
-		key = field.appendTo(key)
+		key = field.AppendTo(key)
 	}
 	return string(key)
 }
@@ -261,14 +261,13 @@ func (c *compiler) compilePattern(p *Pattern, at yamlfile.Place, introduce bool)
 		if modified && modifier != optionalModifier {
 			c.errorf(at.In("bind", key), "unknown modifier %q%s", modifier, spelling.DidYouMean(modifier, []string{optionalModifier}))
 		}
-		b := binding{reading: reading{field: field}, optional: modified, key: yamlfile.Place{"bind", key}}
+		b := binding{reading: condition.Reading{Field: field}, optional: modified, key: yamlfile.Place{"bind", key}}
 		c.addBinding(p, p.Bind[key], b, at, introduce)
 	}
 	for i := range p.conditions {
 		text := &p.conditions[i]
-		for _, name := range text.listPlaceholders() {
-			read := reading{field: text.field, text: fmt.Sprint(text.arg), placeholder: name}
-			c.addBinding(p, name, binding{reading: read, key: yamlfile.Place{"match", text.writtenKey()}}, at, introduce)
+		for _, name := range text.ListPlaceholders() {
+			c.addBinding(p, name, binding{reading: text.ReadPlaceholder(name), key: yamlfile.Place{"match", text.WrittenKey()}}, at, introduce)
 		}
 	}
 	c.addLineWatches(p, at)
@@ -291,9 +290,9 @@ func (c *compiler) addBinding(p *Pattern, name string, b binding, at yamlfile.Pl
 		c.rule.variables = append(c.rule.variables, variable{name: name, quality: byID})
 	}
 	if introduce {
-		c.rule.variables[b.variable].learnField(cmp.Or(b.reading.placeholder, b.reading.field))
+		c.rule.variables[b.variable].learnField(cmp.Or(b.reading.Placeholder, b.reading.Field))
 	}
-	if b.reading.placeholder != "" && slices.ContainsFunc(p.bindings, bindsVariable(b.variable)) {
+	if b.reading.Placeholder != "" && slices.ContainsFunc(p.bindings, bindsVariable(b.variable)) {
 		c.errorf(written, "this pattern binds %q already", name)
 		return
 	}
@@ -312,25 +311,25 @@ func (v *variable) learnField(field string) {
 	}
 }
 
-func (c *compiler) compileConditions(match map[string]any, at yamlfile.Place) []condition {
-	var all []condition
+func (c *compiler) compileConditions(match map[string]any, at yamlfile.Place) []condition.Condition {
+	var all []condition.Condition
 	for _, key := range slices.Sorted(maps.Keys(match)) {
-		condition, err := newCondition(key, match[key])
+		compiled, err := condition.New(key, match[key])
 		if err != nil {
 			c.errorf(at.In(key), "%v", err)
 			continue
 		}
-		all = append(all, condition)
+		all = append(all, compiled)
 	}
 	return all
 }
 
 // compileBindless are conditions where nothing can be bound.
-func (c *compiler) compileBindless(match map[string]any, at yamlfile.Place) []condition {
+func (c *compiler) compileBindless(match map[string]any, at yamlfile.Place) []condition.Condition {
 	all := c.compileConditions(match, at)
 	for i := range all {
-		if names := all[i].listPlaceholders(); len(names) > 0 {
-			c.errorf(at.In(all[i].writtenKey()), "nothing can be bound here: write {} instead of {%s}", names[0])
+		if names := all[i].ListPlaceholders(); len(names) > 0 {
+			c.errorf(at.In(all[i].WrittenKey()), "nothing can be bound here: write {} instead of {%s}", names[0])
 		}
 	}
 	return all
@@ -689,7 +688,7 @@ func (c *compiler) compileTemplate(s string, own bool, at ...any) template {
 func (c *compiler) findCaptured(step int, name string) int {
 	for _, p := range c.rule.Steps[step].patterns {
 		for _, b := range p.bindings {
-			if b.reading.placeholder == name {
+			if b.reading.Placeholder == name {
 				return b.variable
 			}
 		}
@@ -720,7 +719,7 @@ func (c *compiler) checkUnusedBinds() {
 			j := slices.IndexFunc(s.patterns, func(p Pattern) bool { return slices.ContainsFunc(p.bindings, bindsVariable(v)) })
 			b := s.patterns[j].bindings[slices.IndexFunc(s.patterns[j].bindings, bindsVariable(v))]
 			name, hint := c.rule.variables[v].name, ""
-			if b.reading.placeholder != "" {
+			if b.reading.Placeholder != "" {
 				hint = "; {} stands for any word"
 			}
 			c.errorf(append(s.placeOf(i, j), b.key...), "bind %q is used nowhere else%s", name, hint)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -391,7 +392,7 @@ func (s *search) writeNotes(m *match, said seen) (notes []string, now []Action) 
 	for i := range s.rule.Notes {
 		n := &s.rule.Notes[i]
 		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool {
-			return meetsConditions(e, n.When.conditions)
+			return condition.AreMet(e, n.When.conditions)
 		})
 		if text := n.text.expand(said); applies && text != "" {
 			notes = append(notes, text)

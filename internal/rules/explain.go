@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
 )
 
 // explainWidth is the width of a terminal nobody has widened.
@@ -189,7 +191,7 @@ func (p *Pattern) describe(alternative bool) string {
 		if i == 0 {
 			conjunction = " where "
 		}
-		b.WriteString(conjunction + describeCondition(key, p.Match[key]))
+		b.WriteString(conjunction + condition.Describe(key, p.Match[key]))
 	}
 	for _, field := range slices.Sorted(maps.Keys(p.Bind)) {
 		name, modifier, _ := strings.Cut(field, "|")
@@ -199,27 +201,6 @@ func (p *Pattern) describe(alternative bool) string {
 		}
 	}
 	return b.String()
-}
-
-func describeCondition(key string, arg any) string {
-	field, operator, _ := strings.Cut(key, "|")
-	switch list, isList := arg.([]any); {
-	case operator == existsOperator && arg == true:
-		return field + " is given"
-	case operator == existsOperator:
-		return field + " is not given"
-	case isList:
-		return field + " is one of " + strings.Join(listTexts(list, printValue), ", ")
-	}
-	return fmt.Sprintf("%s %s %v", field, cmp.Or(operatorProse[operator], operator), arg)
-}
-
-func printValue(v *any) string { return fmt.Sprint(*v) }
-
-var operatorProse = map[string]string{
-	"": "is", "lacks": "does not contain", "startswith": "starts with", "endswith": "ends with",
-	"re": "matches", "captures": "has",
-	"lt": "<", "lte": "≤", "gt": ">", "gte": "≥", "semver": "is of version",
 }
 
 // describe is the edge in words: "exit starts umount: umount begins 5s before to 10m after it".
@@ -291,7 +272,7 @@ func (e *ExposureRule) explain() string {
 		all = append(all, v.Fact+" is "+v.Affected)
 	}
 	for _, key := range slices.Sorted(maps.Keys(e.Facts)) {
-		all = append(all, describeCondition(key, e.Facts[key]))
+		all = append(all, condition.Describe(key, e.Facts[key]))
 	}
 	return e.Text + " (where " + strings.Join(all, " and ") + ")"
 }
@@ -336,7 +317,7 @@ func (n *NoteRule) explain() string {
 	}
 	var all []string
 	for _, key := range slices.Sorted(maps.Keys(n.When.Match)) {
-		all = append(all, n.When.Step+"."+describeCondition(key, n.When.Match[key]))
+		all = append(all, n.When.Step+"."+condition.Describe(key, n.When.Match[key]))
 	}
 	return text + " (when " + strings.Join(all, " and ") + ")"
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
@@ -20,7 +21,7 @@ type ExposureRule struct {
 	Facts map[string]any
 	Text  string // what may happen, and when
 
-	conditions []condition
+	conditions []condition.Condition
 }
 
 // Exposure is a risk that versions and settings alone show.
@@ -72,12 +73,12 @@ func (x *index) checkExposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
 		e.addReason(v.Fact, fact.Value, fact.Evidence)
 	}
 	for _, c := range rule.conditions {
-		fact, known := x.timeline.Facts[c.field]
-		if !c.holds(factValue(fact.Value), known) {
+		fact, known := x.timeline.Facts[c.Field]
+		if !c.Holds(factValue(fact.Value), known) {
 			return e, false
 		}
 		if known {
-			e.addReason(c.field, fact.Value, fact.Evidence)
+			e.addReason(c.Field, fact.Value, fact.Evidence)
 		}
 	}
 	return e, len(e.Because) > 0
@@ -112,7 +113,7 @@ func (x *index) listWeighed(cat *Catalog) []string {
 		for j := range r.Exposed {
 			versions = append(versions, r.Exposed[j].Versions...)
 			for _, c := range r.Exposed[j].conditions {
-				asked[c.field] = true
+				asked[c.Field] = true
 			}
 		}
 		for _, v := range versions {

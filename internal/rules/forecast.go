@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
@@ -77,7 +78,7 @@ func (c *compiler) compileForecasts() {
 		c.requireText(string(f.Kind), at.In("kind")...)
 		f.conditions = c.compileBindless(f.Match, at.In("match"))
 		var isNumber bool
-		if f.limit, isNumber = numberOf(f.Limit); !isNumber {
+		if f.limit, isNumber = condition.ReadNumber(f.Limit); !isNumber {
 			switch name, _ := f.Limit.(string); {
 			case name == "":
 				c.errorf(at.In("limit"), "limit is a number, the name of a fact or a field")
@@ -123,7 +124,7 @@ func (x *index) readForecast(r *Rule, rule *ForecastRule) []Forecast {
 		e := x.events[ev]
 		v, _ := e.Get(event.Key(rule.Value))
 		n, ok := factValue(v.Text()).Number() // facts are texts
-		if !ok || e.Last().IsZero() || !meetsConditions(e, rule.conditions) {
+		if !ok || e.Last().IsZero() || !condition.AreMet(e, rule.conditions) {
 			continue
 		}
 		readings[rule.nameSeries(e)] = append(readings[rule.nameSeries(e)], measured{e.Last().T, n, e})

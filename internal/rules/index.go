@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -81,18 +82,18 @@ type column struct {
 
 type columnKey struct {
 	kind    event.Kind
-	reading reading
+	reading condition.Reading
 }
 
 const noValue = -1
 
-func (x *index) readColumn(kind event.Kind, r reading) *column {
+func (x *index) readColumn(kind event.Kind, r condition.Reading) *column {
 	key := columnKey{kind, r}
 	if c := x.columns[key]; c != nil {
 		return c
 	}
 	c := &column{codes: make([]int32, len(x.kinds[kind]))}
-	codes, read := map[event.Value]int32{}, r.reader()
+	codes, read := map[event.Value]int32{}, r.Reader()
 	for i, ev := range x.kinds[kind] {
 		v, ok := read(x.events[ev])
 		if !ok {
@@ -162,20 +163,20 @@ type testKey struct {
 	condition string
 }
 
-func (x *index) testCondition(kind event.Kind, c *condition) *tested {
-	key := testKey{kind, c.key}
+func (x *index) testCondition(kind event.Kind, c *condition.Condition) *tested {
+	key := testKey{kind, c.Key}
 	if a := x.tested[key]; a != nil {
 		return a
 	}
-	col := x.readColumn(kind, c.reading)
+	col := x.readColumn(kind, c.Reading)
 	a := &tested{column: col, holds: make([]bool, len(col.values))}
 	for code, v := range col.values {
-		if c.holds(v, true) {
+		if c.Holds(v, true) {
 			a.holds[code] = true
 			a.count += col.counts[code]
 		}
 	}
-	if a.absent = c.holds(event.Value{}, false); a.absent {
+	if a.absent = c.Holds(event.Value{}, false); a.absent {
 		a.count += col.absent
 	}
 	x.tested[key] = a
@@ -243,8 +244,8 @@ type eventSet struct {
 
 // bind is where the events of a set hold the value of one variable.
 type bind struct {
-	fields []reading // by pattern; zero where it does not bind the variable
-	key    string    // equal for binds that give the same values; empty when no pattern binds the variable
+	fields []condition.Reading // by pattern; zero where it does not bind the variable
+	key    string              // equal for binds that give the same values; empty when no pattern binds the variable
 	prefix bool
 }
 
@@ -321,7 +322,7 @@ func (x *index) findValues(s *eventSet, h *hits, variable int) *values {
 	v := &values{of: make([]int32, len(h.events)), prefix: b.prefix}
 	for i, ev := range h.events {
 		field := b.fields[h.by[i]]
-		if field == (reading{}) {
+		if field == (condition.Reading{}) {
 			continue
 		}
 		c := x.readColumn(s.patterns[h.by[i]].Kind, field)
@@ -382,8 +383,8 @@ func (x *index) covers(source string) bool {
 
 // isSource says whether lines of a file are of a source, by its name or its path.
 func isSource(source string, c *timeline.Coverage) bool {
-	if pattern, ok := pathSource(source); ok {
-		return matchPath(pattern, c.File)
+	if pattern, ok := condition.PathSource(source); ok {
+		return condition.MatchPath(pattern, c.File)
 	}
 	return c.Source == source
 }

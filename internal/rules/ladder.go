@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -502,7 +503,7 @@ func (s *search) bindFirst(t *sign, bound []string) {
 	first := s.index.events[t.events[0]]
 	for i := range t.rule.patterns {
 		for _, b := range t.rule.patterns[i].bindings {
-			if v, ok := b.reading.reader()(first); ok && bound[b.variable] == "" {
+			if v, ok := b.reading.Reader()(first); ok && bound[b.variable] == "" {
 				bound[b.variable] = v.Text()
 			}
 		}
@@ -705,15 +706,15 @@ func (t *TellRule) isOfCollect() bool {
 // another state.
 func (x *index) showsOtherwise(t *TellRule) bool {
 	return slices.ContainsFunc(t.patterns, func(p Pattern) bool {
-		pid := slices.IndexFunc(p.conditions, func(c condition) bool { return c.field == string(event.FieldPID) })
-		state := slices.IndexFunc(p.conditions, func(c condition) bool { return c.field == string(event.FieldState) })
+		pid := slices.IndexFunc(p.conditions, func(c condition.Condition) bool { return c.Field == string(event.FieldPID) })
+		state := slices.IndexFunc(p.conditions, func(c condition.Condition) bool { return c.Field == string(event.FieldState) })
 		if pid < 0 || state < 0 {
 			return false
 		}
-		letter, isOne := p.conditions[state].arg.(string)
+		letter, isOne := p.conditions[state].Arg.(string)
 		return isOne && slices.ContainsFunc(x.events, func(e *event.Event) bool {
 			listed := e.FieldText(event.FieldState)
-			return e.Kind == event.KindProcess && listed != "" && !strings.HasPrefix(listed, letter) && meetsConditions(e, p.conditions[pid:pid+1])
+			return e.Kind == event.KindProcess && listed != "" && !strings.HasPrefix(listed, letter) && condition.AreMet(e, p.conditions[pid:pid+1])
 		})
 	})
 }

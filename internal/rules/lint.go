@@ -7,9 +7,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
@@ -81,11 +81,11 @@ func (l *linter) checkPattern(p *Pattern, at yamlfile.Place) {
 	}
 	for i := range p.conditions {
 		c := &p.conditions[i]
-		written := at.In("match", c.writtenKey())
-		l.checkField([]event.Kind{p.Kind}, c.field, written...)
-		if f := info.Field(event.Key(c.field)); f != nil {
-			if why := whyNever(f, c); why != "" {
-				l.warnf(written, "no %s has such a value of %q: %s", p.Kind, c.field, why)
+		written := at.In("match", c.WrittenKey())
+		l.checkField([]event.Kind{p.Kind}, c.Field, written...)
+		if f := info.Field(event.Key(c.Field)); f != nil {
+			if why := condition.WhyNever(f, c); why != "" {
+				l.warnf(written, "no %s has such a value of %q: %s", p.Kind, c.Field, why)
 			}
 		}
 	}
@@ -159,10 +159,10 @@ var sourceNames = regexp.MustCompile(`^([a-z0-9][a-z0-9._-]*\.log|goroutines\.[a
 // checkSource reports a source that is spelled like none, and warns of one that nothing is known
 // of.
 func (l *linter) checkSource(name string, at ...any) {
-	pattern, isPath := pathSource(name)
+	pattern, isPath := condition.PathSource(name)
 	switch {
 	case isPath:
-		if err := checkPath(pattern); err != nil {
+		if err := condition.CheckPath(pattern); err != nil {
 			l.errorf(at, "%v", err)
 		}
 	case l.known == nil || name == "":
@@ -245,7 +245,7 @@ func (c *compiler) addLineWatches(p *Pattern, at yamlfile.Place) {
 	}
 	var literals []string
 	for i := range p.conditions {
-		found := p.conditions[i].listLiterals()
+		found := p.conditions[i].ListLiterals()
 		if found != nil && (literals == nil || shortestLength(found) > shortestLength(literals)) {
 			literals = found
 		}
@@ -263,6 +263,18 @@ func (c *compiler) addLineWatches(p *Pattern, at yamlfile.Place) {
 	}
 }
 
+// listComponents are those whose lines a pattern takes; one empty name for anybody's.
+func (p *Pattern) listComponents() []string {
+	for i := range p.conditions {
+		if c := &p.conditions[i]; c.Field == "component" {
+			if named := c.ListNames(); named != nil {
+				return named
+			}
+		}
+	}
+	return []string{""}
+}
+
 func shortestLength(literals []string) int {
 	if len(literals) == 0 {
 		return 0
@@ -274,151 +286,19 @@ func shortestLength(literals []string) int {
 	return least
 }
 
-// listLiterals are strings of which one stands, just as it is, in every line whose
-// text or error meets the condition; nil when there are none.
-func (c *condition) listLiterals() []string {
-	if c.field != "text" && c.field != "error" {
-		return nil
-	}
-	switch c.operator {
-	case "", "contains", "startswith", "endswith":
-		return []string{longestPlainRun(fmt.Sprint(c.arg))}
-	case capturesOperator:
-		if text, err := parseCaptures(fmt.Sprint(c.arg)); err == nil {
-			return []string{longestAmong(text.literals, longestPlainRun)}
-		}
-	case "in":
-		list, _ := c.arg.([]any)
-		return listTexts(list, func(arg *any) string { return longestPlainRun(fmt.Sprint(*arg)) })
-	}
-	return nil
-}
-
-// longestPlainRun is the longest part of a text that every log format writes as it is.
-func longestPlainRun(s string) string {
-	longest := ""
-	altered := func(r rune) bool { return r < ' ' || r > '~' || strings.ContainsRune("\"\\<>&", r) }
-	for run := range strings.FieldsFuncSeq(s, altered) {
-		if run = strings.TrimSpace(run); len(run) > len(longest) {
-			longest = run
-		}
-	}
-	return longest
-}
-
-// longestAmong is the longest of what a function makes of each text.
-func longestAmong(texts []string, of func(string) string) string {
-	longest := ""
-	for _, s := range texts {
-		if made := of(s); len(made) > len(longest) {
-			longest = made
-		}
-	}
-	return longest
-}
-
-// listComponents are those whose lines a pattern takes; one empty name for anybody's.
-func (p *Pattern) listComponents() []string {
-	for i := range p.conditions {
-		c := &p.conditions[i]
-		if list, ok := c.arg.([]any); ok && c.field == "component" && c.operator == "in" {
-			return listTexts(list, printValue)
-		}
-		if c.field == "component" && c.operator == "" {
-			return []string{fmt.Sprint(c.arg)}
-		}
-	}
-	return []string{""}
-}
-
 // checkContradictions reports conditions, under a key at a place, that no event can meet together.
-func (l *linter) checkContradictions(conditions []condition, bound map[string]string, at yamlfile.Place, key string) {
-	byField := map[string][]*condition{}
+func (l *linter) checkContradictions(conditions []condition.Condition, bound map[string]string, at yamlfile.Place, key string) {
+	byField := map[string][]*condition.Condition{}
 	for i := range conditions {
-		byField[conditions[i].field] = append(byField[conditions[i].field], &conditions[i])
+		byField[conditions[i].Field] = append(byField[conditions[i].Field], &conditions[i])
 	}
 	for _, field := range slices.Sorted(maps.Keys(byField)) {
 		all := byField[field]
 		_, binds := bound[field]
-		if len(all) > 1 && areContradictory(all) || binds && slices.ContainsFunc(all, (*condition).wantsAbsent) {
-			l.errorf(at.In(key, all[0].writtenKey()), "no event meets all that is asked of %q", field)
+		if len(all) > 1 && condition.AreContradictory(all) || binds && slices.ContainsFunc(all, (*condition.Condition).WantsAbsent) {
+			l.errorf(at.In(key, all[0].WrittenKey()), "no event meets all that is asked of %q", field)
 		}
 	}
-}
-
-// writtenKey is the condition's key in the rule.
-func (c *condition) writtenKey() string {
-	if c.operator == "" {
-		return c.field
-	}
-	return c.field + "|" + c.operator
-}
-
-func (c *condition) wantsAbsent() bool { return c.operator == existsOperator && c.arg == false }
-
-// areContradictory finds out where it is certain: values that are named, bounds of numbers, and a
-// field that must be missing.
-func areContradictory(all []*condition) bool {
-	if slices.ContainsFunc(all, (*condition).wantsAbsent) {
-		return true // every other condition wants the field
-	}
-	least, most := math.Inf(-1), math.Inf(1)
-	for _, c := range all {
-		named := c.listNamedValues()
-		if named != nil && !slices.ContainsFunc(named, func(v event.Value) bool { return valueMeets(v, all) }) {
-			return true
-		}
-		limit, ok := parseLimit(c.arg)
-		switch {
-		case !ok:
-		case c.operator == "gt" || c.operator == "gte":
-			least = max(least, limit)
-		case c.operator == "lt" || c.operator == "lte":
-			most = min(most, limit)
-		}
-	}
-	open := slices.ContainsFunc(all, func(c *condition) bool { return c.operator == "gt" || c.operator == "lt" })
-	return least > most || least == most && open
-}
-
-// listNamedValues are the values that a condition names, each as all that it may be in an event.
-func (c *condition) listNamedValues() []event.Value {
-	list := []any{c.arg}
-	switch c.operator {
-	case "":
-	case "in":
-		list, _ = c.arg.([]any)
-	default:
-		return nil
-	}
-	var all []event.Value
-	for _, arg := range list {
-		text := fmt.Sprint(arg)
-		all = append(all, event.String(text))
-		if d, err := time.ParseDuration(text); err == nil {
-			all = append(all, event.Duration(d))
-		}
-		if n, ok := numberOf(arg); ok {
-			all = append(all, event.Number(n))
-		}
-		if truth, ok := arg.(bool); ok {
-			all = append(all, event.Bool(truth))
-		}
-	}
-	return all
-}
-
-func valueMeets(v event.Value, all []*condition) bool {
-	return !slices.ContainsFunc(all, func(c *condition) bool { return !c.holds(v, true) })
-}
-
-// parseLimit is the number or the seconds of a bound.
-func parseLimit(arg any) (float64, bool) {
-	if n, ok := numberOf(arg); ok {
-		return n, true
-	}
-	d, err := time.ParseDuration(fmt.Sprint(arg))
-	return d.Seconds(), err == nil
 }
 
 // checkShadowed reports alternatives of a step that never get an event, because one before them
@@ -439,8 +319,8 @@ func (l *linter) checkShadowed(i int) {
 // takesAllOf says that a pattern asks for nothing that the other does not ask for, too.
 func (p *Pattern) takesAllOf(other *Pattern) bool {
 	return p.Kind == other.Kind &&
-		!slices.ContainsFunc(p.conditions, func(c condition) bool {
-			return !slices.ContainsFunc(other.conditions, func(d condition) bool { return c.key == d.key })
+		!slices.ContainsFunc(p.conditions, func(c condition.Condition) bool {
+			return !slices.ContainsFunc(other.conditions, func(d condition.Condition) bool { return c.Key == d.Key })
 		}) &&
 		!slices.ContainsFunc(p.bindings, func(b binding) bool {
 			same := func(d binding) bool { return b.reading == d.reading && !d.optional }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/rules/logic"
 	"github.com/plegdiag/plegdiag/internal/rules/version"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -82,7 +83,7 @@ type Pattern struct {
 	// "field|optional" an event may lack the field.
 	Bind map[string]string
 
-	conditions []condition
+	conditions []condition.Condition
 	bindings   []binding
 }
 
@@ -208,7 +209,7 @@ type When struct {
 	Match map[string]any
 
 	step       int
-	conditions []condition
+	conditions []condition.Condition
 }
 
 // variable is a bind of a rule.
@@ -224,7 +225,7 @@ type variable struct {
 
 // binding is one bound field of a pattern.
 type binding struct {
-	reading  reading
+	reading  condition.Reading
 	variable int
 	optional bool  // an event may lack it
 	key      []any // where it stands in the pattern: {"bind", "container"}

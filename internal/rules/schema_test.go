@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 	"github.com/plegdiag/plegdiag/internal/schema/schematest"
 )
@@ -95,7 +96,7 @@ func (g *generator) of(t reflect.Type, name string) *jsonschema.Schema {
 			s.PropertyNames = &jsonschema.Schema{Pattern: `^[^|]+(\|` + optionalModifier + `)?$`}
 		}
 		if t.Elem().Kind() == reflect.Interface { // conditions
-			s.PropertyNames = &jsonschema.Schema{Pattern: `^[^|]+(\|(` + strings.Join(listOperators()[1:], "|") + `))?$`}
+			s.PropertyNames = &jsonschema.Schema{Pattern: `^[^|]+(\|(` + strings.Join(condition.ListOperators()[1:], "|") + `))?$`}
 		}
 		return s
 	case reflect.Interface:

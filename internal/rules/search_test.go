@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
@@ -229,11 +230,11 @@ func candidates(r *Rule, x *index, patterns []Pattern) []candidate {
 }
 
 func fits(p *Pattern, e *event.Event, values []string) bool {
-	if e.Kind != p.Kind || !meetsConditions(e, p.conditions) {
+	if e.Kind != p.Kind || !condition.AreMet(e, p.conditions) {
 		return false
 	}
 	for _, b := range p.bindings {
-		v, ok := b.reading.reader()(e)
+		v, ok := b.reading.Reader()(e)
 		if values[b.variable] = v.Text(); (!ok || v.Text() == "") && !b.optional {
 			return false
 		}

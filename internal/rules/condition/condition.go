@@ -1,4 +1,7 @@
-package rules
+// Package condition turns one row of a match, "field|operator: argument", into a test of an event. The
+// set of operators is closed. It also says what a row means in words, what no event can meet, and what
+// stands in every line that meets it. It does not know what kinds of events there are.
+package condition
 
 import (
 	"errors"
@@ -14,15 +17,17 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/version"
 )
 
-// condition is one row of a match.
-type condition struct {
-	field    string
+// Condition is one row of a match.
+type Condition struct {
+	Field   string
+	Arg     any     // as the rule writes it: a text, a number, a truth value, or a list of them
+	Key     string  // equal for conditions that say the same
+	Reading Reading // what Holds is asked about
+	// Holds says whether a value meets the condition. Present is false where an event has none.
+	Holds func(v event.Value, present bool) bool
+
 	operator string
-	arg      any
-	key      string  // equal for conditions that say the same
-	reading  reading // what holds is asked about
 	read     func(e *event.Event) (event.Value, bool)
-	holds    func(v event.Value, present bool) bool
 }
 
 // operators is the closed set behind "field|operator: argument". The empty name
@@ -47,40 +52,40 @@ var operators = map[string]func(arg any) (func(event.Value) bool, error){
 // existsOperator is the one operator that looks at a missing field.
 const existsOperator = "exists"
 
-// newCondition compiles "field|operator: arg". A condition on a field that the
+// New compiles "field|operator: arg". A condition on a field that the
 // event lacks does not hold, unless it asks for just that.
-func newCondition(key string, arg any) (condition, error) {
+func New(key string, arg any) (Condition, error) {
 	field, name, _ := strings.Cut(key, "|")
 	if field == "" {
-		return condition{}, fmt.Errorf("%q names no field", key)
+		return Condition{}, fmt.Errorf("%q names no field", key)
 	}
-	c := condition{field: field, operator: name, arg: arg, reading: reading{field: field}}
-	c.key = key + "\x00" + string(appendArgument(nil, arg))
+	c := Condition{Field: field, operator: name, Arg: arg, Reading: Reading{Field: field}}
+	c.Key = key + "\x00" + string(appendArgument(nil, arg))
 	var test func(event.Value) bool
 	var err error
 	if field == "source" {
-		test, c.reading.file, err = newPathCondition(name, arg)
+		test, c.Reading.file, err = newPathCondition(name, arg)
 	}
-	c.read = c.reading.reader()
+	c.read = c.Reading.Reader()
 	if name == existsOperator {
 		want, ok := arg.(bool)
 		if !ok {
-			return condition{}, fmt.Errorf("%q takes true or false, not %q", key, fmt.Sprint(arg))
+			return Condition{}, fmt.Errorf("%q takes true or false, not %q", key, fmt.Sprint(arg))
 		}
-		c.holds = func(_ event.Value, present bool) bool { return present == want }
+		c.Holds = func(_ event.Value, present bool) bool { return present == want }
 		return c, nil
 	}
 	operator, ok := operators[name]
 	if !ok {
-		return condition{}, fmt.Errorf("unknown operator %q%s", name, spelling.DidYouMean(name, listOperators()))
+		return Condition{}, fmt.Errorf("unknown operator %q%s", name, spelling.DidYouMean(name, ListOperators()))
 	}
-	if !c.reading.file {
+	if !c.Reading.file {
 		test, err = operator(arg)
 	}
 	if err != nil {
-		return condition{}, fmt.Errorf("%q: %w", key, err)
+		return Condition{}, fmt.Errorf("%q: %w", key, err)
 	}
-	c.holds = func(v event.Value, present bool) bool { return present && test(v) }
+	c.Holds = func(v event.Value, present bool) bool { return present && test(v) }
 	return c, nil
 }
 
@@ -103,7 +108,8 @@ func appendArgument(to []byte, arg any) []byte {
 	return fmt.Appendf(to, "%#v", arg)
 }
 
-func listOperators() []string {
+// ListOperators are the names of all operators, in order; that of equality, the first, is empty.
+func ListOperators() []string {
 	names := []string{existsOperator}
 	for name := range operators {
 		names = append(names, name)
@@ -118,7 +124,7 @@ func matchEqual(arg any) (func(event.Value) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	number, isNumber := numberOf(arg)
+	number, isNumber := ReadNumber(arg)
 	return func(v event.Value) bool {
 		if n, ok := v.Number(); ok && isNumber {
 			return n == number
@@ -170,7 +176,7 @@ func matchPart(test func(part, text string) bool) func(any) (func(event.Value) b
 // fits nothing.
 func matchNumber(test func(a, b float64) bool) func(any) (func(event.Value) bool, error) {
 	return func(arg any) (func(event.Value) bool, error) {
-		limit, ok := numberOf(arg)
+		limit, ok := ReadNumber(arg)
 		if !ok {
 			d, err := time.ParseDuration(fmt.Sprint(arg))
 			if err != nil {
@@ -196,7 +202,9 @@ func scalarText(arg any) (string, error) {
 	return "", errors.New("takes one value")
 }
 
-func numberOf(arg any) (float64, bool) {
+// ReadNumber is a value of a rule as a number. Ok is false for one that is written otherwise: text is
+// no number, whatever its letters.
+func ReadNumber(arg any) (n float64, ok bool) {
 	switch arg := arg.(type) {
 	case int64:
 		return float64(arg), true
@@ -208,10 +216,10 @@ func numberOf(arg any) (float64, bool) {
 	return 0, false
 }
 
-// meetsConditions says whether an event meets every condition.
-func meetsConditions(e *event.Event, conditions []condition) bool {
+// AreMet says whether an event meets every condition.
+func AreMet(e *event.Event, conditions []Condition) bool {
 	for i := range conditions {
-		if !conditions[i].holds(conditions[i].read(e)) {
+		if !conditions[i].Holds(conditions[i].read(e)) {
 			return false
 		}
 	}

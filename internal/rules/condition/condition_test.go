@@ -1,4 +1,4 @@
-package rules
+package condition
 
 import (
 	"testing"
@@ -10,9 +10,18 @@ import (
 )
 
 func TestOperators(t *testing.T) {
-	e := ev("syscall", from(0, 30), container(idA),
-		field("name", "umount2"), field("version", "v1.6.20~ds1"), field("args", `"/run/a/rootfs", 0`),
-		with("wait", event.Duration(90*time.Second)), with("count", event.Int(6)), with("delayed", event.Bool(true)))
+	begin := time.Date(2025, 11, 8, 9, 30, 0, 0, time.UTC)
+	e := event.Event{
+		Kind: event.KindSyscall, Start: event.At(begin), End: event.At(begin.Add(30 * time.Second)), IDs: event.IDs{Container: "40585f73aa00"},
+		Fields: []event.Field{
+			{Key: "name", Value: event.String("umount2")},
+			{Key: "version", Value: event.String("v1.6.20~ds1")},
+			{Key: "args", Value: event.String(`"/run/a/rootfs", 0`)},
+			{Key: "wait", Value: event.Duration(90 * time.Second)},
+			{Key: "count", Value: event.Int(6)},
+			{Key: "delayed", Value: event.Bool(true)},
+		},
+	}
 	for _, c := range []struct {
 		key  string
 		arg  any
@@ -55,9 +64,9 @@ func TestOperators(t *testing.T) {
 		{"version|semver", ">=1.6.24", false},
 		{"name|semver", ">=0.0.0", false}, // no version
 	} {
-		compiled, err := newCondition(c.key, c.arg)
+		compiled, err := New(c.key, c.arg)
 		require.NoError(t, err, "%s: %v", c.key, c.arg)
-		require.Equal(t, c.want, meetsConditions(&e, []condition{compiled}), "%s: %v", c.key, c.arg)
+		require.Equal(t, c.want, AreMet(&e, []Condition{compiled}), "%s: %v", c.key, c.arg)
 	}
 }
 
@@ -76,7 +85,7 @@ func TestOperatorErrors(t *testing.T) {
 		"a|contains": {nil, "takes one value"},
 		"|lt":        {uint64(1), "names no field"},
 	} {
-		_, err := newCondition(key, c.arg)
+		_, err := New(key, c.arg)
 		require.ErrorContains(t, err, c.want, key)
 	}
 }

@@ -1,4 +1,4 @@
-package rules
+package condition
 
 import (
 	"fmt"
@@ -10,16 +10,16 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// whyNever says why no value of a field can meet a condition, by the field's
+// WhyNever says why no value of a field can meet a condition, by the field's
 // declaration: "it is one of ok, failed". It is empty when some value can.
-func whyNever(f *event.FieldInfo, c *condition) string {
+func WhyNever(f *event.FieldInfo, c *Condition) string {
 	switch c.operator {
 	case existsOperator:
 		return ""
 	case "":
-		return whyNeverEqual(f, c.arg)
+		return whyNeverEqual(f, c.Arg)
 	case "in":
-		list, _ := c.arg.([]any)
+		list, _ := c.Arg.([]any)
 		for _, arg := range list {
 			if why := whyNeverEqual(f, arg); why != "" {
 				return why
@@ -31,7 +31,7 @@ func whyNever(f *event.FieldInfo, c *condition) string {
 			return "it is text, and only numbers and durations have an order"
 		}
 	}
-	if all := listAllValues(f); all != nil && !slices.ContainsFunc(all, func(v event.Value) bool { return c.holds(v, true) }) {
+	if all := listAllValues(f); all != nil && !slices.ContainsFunc(all, func(v event.Value) bool { return c.Holds(v, true) }) {
 		return describeValues(f)
 	}
 	return ""
