@@ -215,10 +215,13 @@ var layers = map[string]layer{
 		[]string{"internal/event", "internal/rules/spelling", "internal/rules/version"},
 		"a condition is asked of one event; what its rule is does not matter",
 	},
+	"internal/rules/template": {
+		[]string{"internal/event", "internal/rules/spelling"}, "a text is filled with what was seen; what it is for does not matter",
+	},
 	"internal/rules": {
 		[]string{
 			"internal/event", "internal/timeline", "internal/rules/shell", "internal/rules/pack", "internal/rules/spelling",
-			"internal/rules/version", "internal/rules/logic", "internal/rules/yamlfile", "internal/rules/condition",
+			"internal/rules/version", "internal/rules/logic", "internal/rules/yamlfile", "internal/rules/condition", "internal/rules/template",
 		},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
 	},

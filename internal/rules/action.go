@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/rules/shell"
+	"github.com/plegdiag/plegdiag/internal/rules/template"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
@@ -32,9 +33,9 @@ type Action struct {
 	// what has to be found there stands in Do.
 	Find map[string]string
 
-	do       template
-	commands []template // each of one clause
-	alone    bool       // it is a text alone: without placeholders, and nothing is asked of it
+	do       template.Template
+	commands []template.Template // each of one clause
+	alone    bool                // it is a text alone: without placeholders, and nothing is asked of it
 }
 
 // SetText makes an action of a text alone.
@@ -43,10 +44,6 @@ func (a *Action) SetText(text string) { a.Do, a.alone = text, true }
 // TextAlone is the text of an action that is nothing else.
 func (a *Action) TextAlone() (string, bool) { return a.Do, a.alone }
 
-// commandPlaceholder is a placeholder in a command. Other braces are the shell's or a program's: ${NAME:?}, {a,b},
-// {}, awk '{print $1}', %{http_code}.
-var commandPlaceholder = regexp.MustCompile(`(^|[^$%])(\{([a-z][a-z0-9_.]*(?:/[a-z][a-z0-9_.]*)*)(\|[a-z]+)?\})`)
-
 // compileAction prepares the texts of an action.
 func (c *compiler) compileAction(a *Action, at yamlfile.Place) {
 	if a.alone {
@@ -54,13 +51,13 @@ func (c *compiler) compileAction(a *Action, at yamlfile.Place) {
 	}
 	c.requireText(a.Do, at.In("do")...)
 	a.do = c.compileTemplate(a.Do, false, at.In("do")...)
-	if len(a.do) > 0 && !slices.ContainsFunc(a.do, clause.isPlain) {
+	if len(a.do) > 0 && !a.do.HasPlainClause() {
 		c.errorf(at.In("do"), "each clause of do has a placeholder: nothing would be left where none is known")
 	}
 	used := map[string]bool{}
 	a.commands = nil
 	for i, command := range a.Commands {
-		a.commands = append(a.commands, c.compileCommand(command, at.In("commands", i), used))
+		a.commands = append(a.commands, c.compileCommand(command, used, at.In("commands", i)...))
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Find)) {
 		if !used[name] {
@@ -74,38 +71,20 @@ func (c *compiler) compileAction(a *Action, at yamlfile.Place) {
 	}
 }
 
-// compileCommand cuts a command at its placeholders, and adds their names to those that are used.
-func (c *compiler) compileCommand(command string, at yamlfile.Place, used map[string]bool) template {
-	if !strings.Contains(command, "{") { // as most: the expression is slow where nothing is found
-		return template{{parts: []part{{literal: command}}}}
+// compileCommand compiles a command, and adds its placeholders to those that are used.
+func (c *compiler) compileCommand(command string, used map[string]bool, at ...any) template.Template {
+	t, wrong := template.ParseCommand(command, c.listNames(false), c.countUse)
+	for _, err := range wrong {
+		c.errorf(at, "%v", err)
 	}
-	in := scope{steps: c.rule.findStep, variables: c.rule.findBind, captured: c.findCaptured}
-	var parts []part
-	last := 0
-	for _, m := range commandPlaceholder.FindAllStringSubmatchIndex(command, -1) {
-		name, format := command[m[6]:m[7]], ""
-		if m[8] >= 0 {
-			format = command[m[8]:m[9]]
-		}
-		p, err := parsePlaceholder(name+format, in, func(v int) { c.uses[v]++ })
-		if err != nil {
-			c.errorf(at, "%v", err)
-			continue
-		}
-		used[name] = true
-		parts = append(parts, part{literal: command[last:m[4]]}, p)
-		last = m[5]
+	for _, p := range t.ListPlaceholders() {
+		used[p.Text] = true
 	}
-	return template{{parts: append(parts, part{literal: command[last:]})}}
-}
-
-// isPlain says that a clause has no placeholder.
-func (c clause) isPlain() bool {
-	return !slices.ContainsFunc(c.parts, func(p part) bool { return p.isPlaceholder() })
+	return t
 }
 
 // expand is what to do about a match.
-func (r *Remediation) expand(s seen) Remediation {
+func (r *Remediation) expand(s template.Seen) Remediation {
 	filled := Remediation{Durable: r.Durable}
 	for i := range r.Now {
 		filled.Now = append(filled.Now, r.Now[i].expand(s))
@@ -113,17 +92,17 @@ func (r *Remediation) expand(s seen) Remediation {
 	return filled
 }
 
-func (a *Action) expand(s seen) Action {
+func (a *Action) expand(s template.Seen) Action {
 	if a.alone {
 		return Action{Do: a.Do}
 	}
-	filled := Action{Do: a.do.expand(s), Hazard: a.Hazard}
+	filled := Action{Do: a.do.Expand(s), Hazard: a.Hazard}
 	var told []string
 	for _, t := range a.commands {
-		command, unknown := t[0].expandCommand(s)
+		command, unknown := t.ExpandCommand(s)
 		filled.Commands = append(filled.Commands, command)
 		for _, name := range unknown {
-			if word := blankName(name); !slices.Contains(told, word) {
+			if word := template.BlankName(name); !slices.Contains(told, word) {
 				told = append(told, word)
 				filled.Do = strings.TrimRight(filled.Do, ". ") + ". " + word + " is " + a.Find[name]
 			}
@@ -132,56 +111,14 @@ func (a *Action) expand(s seen) Action {
 	return filled
 }
 
-// expandCommand fills a command in, and returns the placeholders without a value that may stand in
-// a shell.
-func (c clause) expandCommand(s seen) (command string, unknown []string) {
-	var b strings.Builder
-	for _, p := range c.parts {
-		if !p.isPlaceholder() {
-			b.WriteString(p.literal)
-			continue
-		}
-		value := p.fillSafely(s)
-		for i := 0; value == "" && i < len(p.others); i++ {
-			value = p.others[i].fillSafely(s)
-		}
-		if value == "" {
-			unknown = append(unknown, p.name)
-			value = blankName(p.name)
-		}
-		b.WriteString(value)
-	}
-	return b.String(), unknown
-}
-
-// fillSafely returns what a placeholder of a command stands for; empty where that is not known, or
-// would not be one word.
-func (p *part) fillSafely(s seen) string {
-	value, ok := p.fillName(s)
-	if !ok || !safeInShell.MatchString(value) {
-		return ""
-	}
-	return value
-}
-
-// safeInShell is a value that a shell takes as one plain word, and a program as no option. Values
-// come from logs, and anybody may write into those.
-var safeInShell = regexp.MustCompile(`^[A-Za-z0-9_./:@][A-Za-z0-9_./:@-]*$`)
-
-// blankName is a placeholder as a word that the reader replaces: {update.container} is CONTAINER.
-func blankName(name string) string {
-	name, _, _ = strings.Cut(name, "/")
-	return strings.ToUpper(name[strings.LastIndexByte(name, '.')+1:])
-}
-
 // checkAction checks that the commands of an action can be pasted as they stand.
 func (l *linter) checkAction(a *Action, at yamlfile.Place) {
-	l.checkTemplate(a.do, ownStep, at.In("do")...)
+	l.checkTemplate(a.do, template.OwnStep, at.In("do")...)
 	var set []string // variables
 	change := ""
 	for i := range a.commands {
 		written := at.In("commands", i)
-		parsed, err := shell.Parse(fillSample(a.commands[i]))
+		parsed, err := shell.Parse(a.commands[i].FillSample())
 		if err != nil {
 			l.errorf(written, "%v", err)
 			continue
@@ -199,23 +136,11 @@ func (l *linter) checkAction(a *Action, at yamlfile.Place) {
 		}
 		set = append(set, sets...)
 		change = cmp.Or(change, parsed.FindChange())
-		l.checkTemplate(a.commands[i], ownStep, written...)
+		l.checkTemplate(a.commands[i], template.OwnStep, written...)
 	}
 	if change != "" && strings.TrimSpace(a.Hazard) == "" {
 		l.errorf(at, "hazard is missing: say what %s may do to the node or its pods", change)
 	}
-}
-
-// fillSample is a command with a number in the place of each placeholder.
-func fillSample(t template) string {
-	var b strings.Builder
-	for _, p := range t[0].parts {
-		if p.isPlaceholder() {
-			p.literal = "1"
-		}
-		b.WriteString(p.literal)
-	}
-	return b.String()
 }
 
 // namesWord says that a text has a word.

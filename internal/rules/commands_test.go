@@ -9,8 +9,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/shell"
 )
 
-// TestCommands: every command of the catalogue can be pasted as it stands.
-func TestCommands(t *testing.T) {
+// TestPastedCommands: every command of the catalogue can be pasted as it stands.
+func TestPastedCommands(t *testing.T) {
 	cat, err := Builtin()
 	require.NoError(t, err)
 	bash, noBash := exec.LookPath("bash")

@@ -14,6 +14,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/rules/logic"
 	"github.com/plegdiag/plegdiag/internal/rules/spelling"
+	"github.com/plegdiag/plegdiag/internal/rules/template"
 	"github.com/plegdiag/plegdiag/internal/rules/version"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
@@ -600,7 +601,7 @@ var levels = map[string]event.Level{
 // countUses notes that a pattern speaks of its variables.
 func (c *compiler) countUses(p Pattern) {
 	for _, b := range p.bindings {
-		c.uses[b.variable]++
+		c.countUse(b.variable)
 	}
 }
 
@@ -675,14 +676,21 @@ func (c *compiler) compileTexts() {
 	}
 }
 
-func (c *compiler) compileTemplate(s string, own bool, at ...any) template {
-	in := scope{steps: c.rule.findStep, variables: c.rule.findBind, captured: c.findCaptured, own: own}
-	t, err := parseTemplate(s, in, func(v int) { c.uses[v]++ })
+func (c *compiler) compileTemplate(s string, own bool, at ...any) template.Template {
+	t, err := template.Parse(s, c.listNames(own), c.countUse)
 	if err != nil {
 		c.errorf(at, "%v", err)
 	}
 	return t
 }
+
+// listNames are the names that a text of the rule may speak of. Own says that it is the text of a step.
+func (c *compiler) listNames(own bool) template.Scope {
+	return template.Scope{Steps: c.rule.findStep, Variables: c.rule.findBind, Captured: c.findCaptured, Own: own}
+}
+
+// countUse notes that something speaks of a variable.
+func (c *compiler) countUse(variable int) { c.uses[variable]++ }
 
 // findCaptured returns the variable that a step takes from a text under a name, or -1.
 func (c *compiler) findCaptured(step int, name string) int {

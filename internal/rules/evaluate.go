@@ -11,6 +11,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules/condition"
+	"github.com/plegdiag/plegdiag/internal/rules/template"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -270,9 +271,9 @@ func (s *search) writeFinding(m *match, missing []Missing) Finding {
 	}
 	s.writeChain(&f, m)
 	said := s.listSeen(m)
-	said.own = ownStep
+	said.Own = template.OwnStep
 	f.Remediation = r.Remediation.expand(said)
-	f.Summary = cmp.Or(r.headline.expand(said), r.Title)
+	f.Summary = cmp.Or(r.headline.Expand(said), r.Title)
 	if f.Verdict < Confirmed {
 		f.Missing = missing
 	}
@@ -319,14 +320,14 @@ func (r *Rule) listLacking(m *match) (lacking []string, complete bool) {
 	return lacking, least == 0
 }
 
-func (s *search) listSeen(m *match) seen {
+func (s *search) listSeen(m *match) template.Seen {
 	steps := make([][]*event.Event, len(m.gathered))
 	for i := range m.gathered {
 		for _, ev := range m.gathered[i] {
 			steps[i] = append(steps[i], s.index.events[ev])
 		}
 	}
-	return seen{steps: steps, bound: m.bound}
+	return template.Seen{Steps: steps, Bound: m.bound}
 }
 
 // writeFormula writes the arithmetic of the score, as it was done.
@@ -388,13 +389,13 @@ func (s *search) findContainer(m *match) string {
 
 // writeNotes returns the notes that apply, and what they say to do now instead of what the rule
 // says.
-func (s *search) writeNotes(m *match, said seen) (notes []string, now []Action) {
+func (s *search) writeNotes(m *match, said template.Seen) (notes []string, now []Action) {
 	for i := range s.rule.Notes {
 		n := &s.rule.Notes[i]
-		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool {
+		applies := n.When == nil || slices.ContainsFunc(said.Steps[n.When.step], func(e *event.Event) bool {
 			return condition.AreMet(e, n.When.conditions)
 		})
-		if text := n.text.expand(said); applies && text != "" {
+		if text := n.text.Expand(said); applies && text != "" {
 			notes = append(notes, text)
 			if n.Now != nil {
 				now = append(now, n.Now.expand(said))
@@ -421,9 +422,9 @@ func (s *search) writeChain(f *Finding, m *match) {
 	})
 	said, causes := s.listSeen(m), false
 	for n, step := range order {
-		said.own = step
+		said.Own = step
 		written := s.writeStep(step, said)
-		written.Observed = !s.isInferred(step, said.steps[step][0]) && s.isObserved(step, order[:n])
+		written.Observed = !s.isInferred(step, said.Steps[step][0]) && s.isObserved(step, order[:n])
 		f.Chain = append(f.Chain, written)
 		f.Open = f.Open || written.AtLeast || written.isLasting()
 		f.Start, f.End = widen(f.Start, f.End, written.Start, lastMoment(written))
@@ -472,9 +473,9 @@ func widen(start, end, from, to time.Time) (time.Time, time.Time) {
 }
 
 // writeStep writes one step: times from the first to the last of its events.
-func (s *search) writeStep(step int, said seen) Step {
+func (s *search) writeStep(step int, said template.Seen) Step {
 	r := &s.rule.Steps[step]
-	out := Step{ID: r.ID, Rule: s.rule.ID, Role: r.Role, Text: r.text.expand(said), Events: said.steps[step]}
+	out := Step{ID: r.ID, Rule: s.rule.ID, Role: r.Role, Text: r.text.Expand(said), Events: said.Steps[step]}
 	out.addEvents(out.Events)
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules/condition"
+	"github.com/plegdiag/plegdiag/internal/rules/template"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -472,17 +473,17 @@ func (s *search) writeTellFinding(w *weighing, missing []Missing) Finding {
 		rule: r, bound: make([]string, len(r.variables)),
 	}
 	f.Score, f.Formula = w.score(near)
-	said := seen{steps: make([][]*event.Event, len(r.Steps)+1), bound: f.bound, own: ownStep}
+	said := template.Seen{Steps: make([][]*event.Event, len(r.Steps)+1), Bound: f.bound, Own: template.OwnStep}
 	for _, t := range near {
 		s.bindFirst(&t, f.bound)
 		if t.rule.Step != "" {
-			said.steps[t.rule.step] = s.listEvents(t.events)
+			said.Steps[t.rule.step] = s.listEvents(t.events)
 		}
 	}
 	f.Remediation = r.Remediation.expand(said)
 	f.Container = s.nameContainer(f.bound)
 	s.addSigns(&f, w, near)
-	f.Summary = cmp.Or(r.headline.expand(said), s.summarize(&f))
+	f.Summary = cmp.Or(r.headline.Expand(said), s.summarize(&f))
 	var now []Action
 	if f.Notes, now = s.writeNotes(&match{}, said); len(now) > 0 {
 		f.Remediation.Now = now
@@ -559,9 +560,9 @@ func (s *search) addSigns(f *Finding, w *weighing, near []sign) {
 
 // writeSign writes a tell or an effect as a step of the chain.
 func (s *search) writeSign(t *sign, events []*event.Event) Step {
-	said := seen{steps: make([][]*event.Event, len(s.rule.Steps)+1), bound: make([]string, len(s.rule.variables)), own: t.rule.step}
-	said.steps[t.rule.step] = events
-	out := Step{ID: t.rule.ID, Rule: s.rule.ID, Role: "mechanism", Text: t.rule.text.expand(said), Events: events}
+	said := template.Seen{Steps: make([][]*event.Event, len(s.rule.Steps)+1), Bound: make([]string, len(s.rule.variables)), Own: t.rule.step}
+	said.Steps[t.rule.step] = events
+	out := Step{ID: t.rule.ID, Rule: s.rule.ID, Role: "mechanism", Text: t.rule.text.Expand(said), Events: events}
 	if t.effect {
 		out.Role = "symptom"
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/rules/spelling"
+	"github.com/plegdiag/plegdiag/internal/rules/template"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
@@ -193,12 +194,12 @@ func (l *linter) checkTexts() {
 	for i := range r.Steps {
 		l.checkTemplate(r.Steps[i].text, i, "steps", i, "text")
 	}
-	l.checkTemplate(r.headline, ownStep, "headline")
+	l.checkTemplate(r.headline, template.OwnStep, "headline")
 	for i := range r.Remediation.Now {
 		l.checkAction(&r.Remediation.Now[i], yamlfile.Place{"remediation", "now", i})
 	}
 	for i := range r.Notes {
-		l.checkTemplate(r.Notes[i].text, ownStep, "notes", i, "text")
+		l.checkTemplate(r.Notes[i].text, template.OwnStep, "notes", i, "text")
 		if now := r.Notes[i].Now; now != nil {
 			l.checkAction(now, yamlfile.Place{"notes", i, "now"})
 		}
@@ -210,25 +211,23 @@ func (l *linter) checkTexts() {
 	}
 }
 
-func (l *linter) checkTemplate(t template, own int, at ...any) {
-	for _, clause := range t {
-		for _, p := range clause.parts {
-			for _, one := range append(p.others, p) {
-				l.checkPlaceholder(one, own, at...)
-			}
+func (l *linter) checkTemplate(t template.Template, own int, at ...any) {
+	for _, p := range t.ListPlaceholders() {
+		for _, name := range slices.Concat(p.Names[1:], p.Names[:1]) {
+			l.checkName(name, own, at...)
 		}
 	}
 }
 
-func (l *linter) checkPlaceholder(p part, own int, at ...any) {
-	step := p.step
-	if step == ownStep {
+func (l *linter) checkName(name template.Name, own int, at ...any) {
+	step := name.Step
+	if step == template.OwnStep {
 		step = own
 	}
-	if p.field == "" || p.variable >= 0 || step == ownStep || slices.Contains(momentFields, p.field) {
+	if name.Field == "" || name.Variable >= 0 || step == template.OwnStep || slices.Contains(momentFields, name.Field) {
 		return
 	}
-	l.checkField(l.rule.listKinds(step), p.field, at...)
+	l.checkField(l.rule.listKinds(step), name.Field, at...)
 }
 
 // momentFields are what texts may say of an event beside its fields.

@@ -6,6 +6,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/rules/logic"
+	"github.com/plegdiag/plegdiag/internal/rules/template"
 	"github.com/plegdiag/plegdiag/internal/rules/version"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -46,7 +47,7 @@ type Rule struct {
 	// Forecast are the numbers that grow towards a limit at which this happens.
 	Forecast []ForecastRule
 
-	headline  template
+	headline  template.Template
 	variables []variable
 	// ties are the pairs of steps of all edges, then those implied between steps that nothing else
 	// ties: so many come from Edges.
@@ -104,7 +105,7 @@ type StepRule struct {
 	// field of that name says.
 	Certainty string
 
-	text     template
+	text     template.Template
 	patterns []Pattern
 	events   eventSet
 }
@@ -200,7 +201,7 @@ type NoteRule struct {
 	// nothing about that.
 	Now *Action
 
-	text template
+	text template.Template
 }
 
 // When is a condition on the event of one step.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/template"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
@@ -43,7 +44,7 @@ type TellRule struct {
 	// AtMost caps what the tell may prove, with whatever effect: "possible". Empty for no cap.
 	AtMost string `yaml:"at_most"`
 
-	text     template
+	text     template.Template
 	patterns []Pattern
 	events   eventSet
 	within   time.Duration // ever for any
@@ -106,19 +107,19 @@ func (c *compiler) compileTell(t *TellRule, at yamlfile.Place) {
 		c.countUses(t.patterns[i])
 	}
 	t.step = len(c.rule.Steps)
-	in := scope{
-		steps: func(id string) int {
+	in := template.Scope{
+		Steps: func(id string) int {
 			if id == t.ID {
 				return t.step
 			}
 			return -1
 		},
-		variables: c.rule.findBind,
-		captured:  func(int, string) int { return -1 },
-		own:       true,
+		Variables: c.rule.findBind,
+		Captured:  func(int, string) int { return -1 },
+		Own:       true,
 	}
 	var err error
-	if t.text, err = parseTemplate(t.Text, in, func(v int) { c.uses[v]++ }); err != nil {
+	if t.text, err = template.Parse(t.Text, in, c.countUse); err != nil {
 		c.errorf(at.In("text"), "%v", err)
 	}
 }
@@ -222,12 +223,10 @@ func (l *linter) checkTell(t *TellRule, at yamlfile.Place) {
 }
 
 // checkFields checks the fields that the text of a tell speaks of.
-func (l *linter) checkFields(t template, kinds []event.Kind, at ...any) {
-	for _, clause := range t {
-		for _, p := range clause.parts {
-			if p.field != "" && p.variable < 0 && !slices.Contains(momentFields, p.field) {
-				l.checkField(kinds, p.field, at...)
-			}
+func (l *linter) checkFields(t template.Template, kinds []event.Kind, at ...any) {
+	for _, p := range t.ListPlaceholders() {
+		if name := p.Names[0]; name.Field != "" && name.Variable < 0 && !slices.Contains(momentFields, name.Field) {
+			l.checkField(kinds, name.Field, at...)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package rules
+package template
 
 import (
 	"math"
@@ -16,25 +16,30 @@ func texts(t *testing.T, s string, own string) string {
 	t.Helper()
 	steps := []string{"exit", "umount", "lock"}
 	variables := []string{"cid", "address"}
-	in := scope{steps: func(id string) int { return index0(steps, id) }, variables: func(name string) int { return index0(variables, name) }, own: own != ""}
-	in.captured = func(int, string) int { return -1 }
-	parsed, err := parseTemplate(s, in, func(int) {})
+	in := Scope{Steps: func(id string) int { return slices.Index(steps, id) }, Variables: func(name string) int { return slices.Index(variables, name) }, Own: own != ""}
+	in.Captured = func(int, string) int { return -1 }
+	parsed, err := Parse(s, in, func(int) {})
 	require.NoError(t, err, s)
-	exit := exitOf(idA, 1)
-	umount := ev("syscall", from(2, 121.4), container(idA), open, field("path", "/run\n{cid}; {exit.start}"), with("wait", event.Duration(354*time.Millisecond)),
-		with("age", event.Duration(math.MaxInt64)))
-	return parsed.expand(seen{
-		steps: [][]*event.Event{{&exit}, {&umount, &umount}, nil}, bound: []string{idA, ""}, own: index0(steps, own),
+	const id = "40585f73aa0011223344556677889900aabbccddeeff00112233445566778899"
+	begin := time.Date(2025, 11, 8, 9, 30, 0, 0, time.UTC)
+	exit := event.Event{Text: "containerd.task-exit", IDs: event.IDs{Container: id}, Start: event.At(begin.Add(time.Second))}
+	umount := withFields("path", "/run\n{cid}; {exit.start}")
+	umount.Fields = append(umount.Fields, event.Field{Key: "wait", Value: event.Duration(354 * time.Millisecond)},
+		event.Field{Key: "age", Value: event.Duration(math.MaxInt64)})
+	umount.IDs.Container, umount.Open = id, true
+	umount.Start, umount.End = event.At(begin.Add(2*time.Second)), event.At(begin.Add(121400*time.Millisecond))
+	return parsed.Expand(Seen{
+		Steps: [][]*event.Event{{&exit}, {&umount, &umount}, nil}, Bound: []string{id, ""}, Own: slices.Index(steps, own),
 	})
 }
 
-func index0(list []string, s string) int {
-	for i := range list {
-		if list[i] == s {
-			return i
-		}
+// withFields is an event with fields: each a key and its text.
+func withFields(fields ...string) event.Event {
+	var e event.Event
+	for i := 0; i < len(fields); i += 2 {
+		e.Fields = append(e.Fields, event.Field{Key: event.Key(fields[i]), Value: event.String(fields[i+1])})
 	}
-	return -1
+	return e
 }
 
 func TestTemplates(t *testing.T) {
@@ -71,9 +76,9 @@ func TestTemplates(t *testing.T) {
 }
 
 func TestTemplateErrors(t *testing.T) {
-	in := scope{
-		steps:     func(id string) int { return index0([]string{"exit"}, id) },
-		variables: func(name string) int { return index0([]string{"cid"}, name) },
+	in := Scope{
+		Steps:     func(id string) int { return slices.Index([]string{"exit"}, id) },
+		Variables: func(name string) int { return slices.Index([]string{"cid"}, name) },
 	}
 	for text, want := range map[string]string{
 		"{":              "{ without }",
@@ -85,40 +90,40 @@ func TestTemplateErrors(t *testing.T) {
 		"{exi.start}":    `unknown step "exi"`,
 		"{container|id}": "neither a bind nor step.field",
 	} {
-		_, err := parseTemplate(text, in, func(int) {})
+		_, err := Parse(text, in, func(int) {})
 		require.ErrorContains(t, err, want, text)
 	}
 }
 
 // TestFirstKnown: {a/b} is the first of its names that has a value.
 func TestFirstKnown(t *testing.T) {
-	sampled, listed := ev("a", field("pid", "7")), ev("b", field("pid", "8"))
+	sampled, listed := withFields("pid", "7"), withFields("pid", "8")
 	ids := []string{"sampled", "listed"}
-	in := scope{steps: func(id string) int { return slices.Index(ids, id) }, variables: func(string) int { return -1 }}
-	in.captured = func(int, string) int { return -1 }
-	parsed, err := parseTemplate("one; {sampled.pid/listed.pid} is stopped", in, func(int) {})
+	in := Scope{Steps: func(id string) int { return slices.Index(ids, id) }, Variables: func(string) int { return -1 }}
+	in.Captured = func(int, string) int { return -1 }
+	parsed, err := Parse("one; {sampled.pid/listed.pid} is stopped", in, func(int) {})
 	require.NoError(t, err)
 	for want, steps := range map[string][][]*event.Event{
 		"one; 7 is stopped": {{&sampled}, {&listed}},
 		"one; 8 is stopped": {nil, {&listed}},
 		"one":               {nil, nil},
 	} {
-		require.Equal(t, want, parsed.expand(seen{steps: steps, own: ownStep}))
+		require.Equal(t, want, parsed.Expand(Seen{Steps: steps, Own: OwnStep}))
 	}
 }
 
 // TestFieldOfARow: a field that the first event of a row lacks is what all others that have it say, and
 // not known where they differ.
 func TestFieldOfARow(t *testing.T) {
-	first, second, third := ev("a"), ev("a", field("server", "10.9.8.7:6443")), ev("a", field("server", "10.9.8.7:6443"))
+	first, second, third := withFields(), withFields("server", "10.9.8.7:6443"), withFields("server", "10.9.8.7:6443")
 	expand := func(events ...*event.Event) string {
-		in := scope{steps: func(string) int { return 0 }, variables: func(string) int { return -1 }, own: true}
-		in.captured = func(int, string) int { return -1 }
-		parsed, err := parseTemplate("no way, to {server}", in, func(int) {})
+		in := Scope{Steps: func(string) int { return 0 }, Variables: func(string) int { return -1 }, Own: true}
+		in.Captured = func(int, string) int { return -1 }
+		parsed, err := Parse("no way, to {server}", in, func(int) {})
 		require.NoError(t, err)
-		return parsed.expand(seen{steps: [][]*event.Event{events}, own: 0})
+		return parsed.Expand(Seen{Steps: [][]*event.Event{events}, Own: 0})
 	}
 	require.Equal(t, "no way, to 10.9.8.7:6443", expand(&first, &second, &third))
-	other := ev("a", field("server", "10.9.8.8:6443"))
+	other := withFields("server", "10.9.8.8:6443")
 	require.Equal(t, "no way", expand(&first, &second, &other))
 }

@@ -1,4 +1,7 @@
-package rules
+// Package template fills the placeholders of a text or a command with what was seen of the steps that
+// it speaks of, and leaves out what speaks of something unknown. It does not know what the text is
+// for.
+package template
 
 import (
 	"fmt"
@@ -11,10 +14,10 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 )
 
-// template is a text with placeholders, cut into clauses. A clause ends at ";"
-// or ",", but not inside of parentheses; one that speaks of something unknown is left out, so that a headline
-// never claims a step that was not seen.
-type template []clause
+// Template is a text with placeholders, cut into clauses. A clause ends at ";" or ",", but not inside
+// of parentheses; one that speaks of something unknown is left out, so that a headline never claims a
+// step that was not seen.
+type Template []clause
 
 type clause struct {
 	parts []part
@@ -24,34 +27,64 @@ type clause struct {
 // part is literal text, or a placeholder {name}, {step.field}, {…|format}.
 type part struct {
 	literal string
-	// step is the step that is spoken of; ownStep for the one whose text it is.
-	step     int
-	field    string
-	variable int // bind of that name; -1 for none
-	format   string
-	name     string // what stands in the braces before the format; empty for literal text
+	Name
+	format string
+	name   string // what stands in the braces before the format; empty for literal text
 	// others are tried in their order where this one has no value: the rest of {a/b}.
 	others []part
 }
 
-func (p *part) isPlaceholder() bool { return p.name != "" }
+// Name is one name of a placeholder.
+type Name struct {
+	// Step is the step that is spoken of; OwnStep for the one whose text it is.
+	Step     int
+	Field    string // of the step's event; empty where its events are counted
+	Variable int    // bind of that name; -1 for none
+}
 
-const ownStep = -1
+// Placeholder is what stands in braces.
+type Placeholder struct {
+	Text  string // as it is written, before the format
+	Names []Name // the first that has a value is taken; at least one
+}
+
+// ListPlaceholders are the placeholders of a text, in its order.
+func (t Template) ListPlaceholders() []Placeholder {
+	var all []Placeholder
+	for _, c := range t {
+		for _, p := range c.parts {
+			if !p.isPlaceholder() {
+				continue
+			}
+			names := []Name{p.Name}
+			for _, other := range p.others {
+				names = append(names, other.Name)
+			}
+			all = append(all, Placeholder{p.name, names})
+		}
+	}
+	return all
+}
+
+func (p part) isPlaceholder() bool { return p.name != "" }
+
+// OwnStep is the step whose text it is, and, in [Seen], that a text is about the whole match.
+const OwnStep = -1
 
 var formats = []string{"", "id", "dur", "time", "count"}
 
-// scope is what the placeholders of one text may speak of.
-type scope struct {
-	steps     func(id string) int // -1 for an unknown one
-	variables func(name string) int
-	// captured is the variable that a step takes from a text; -1 for none of that name.
-	captured func(step int, name string) int
-	own      bool // the text belongs to a step, so that {field} is a field of its event
+// Scope is what the placeholders of one text may speak of.
+type Scope struct {
+	Steps     func(id string) int   // the number of a step; -1 for an unknown one
+	Variables func(name string) int // that of a bind; -1 for an unknown one
+	// Captured is the variable that a step takes from a text; -1 for none of that name.
+	Captured func(step int, name string) int
+	Own      bool // the text belongs to a step, so that {field} is a field of its event
 }
 
-// parseTemplate compiles a text. Use is told of every bind that is spoken of.
-func parseTemplate(s string, in scope, use func(variable int)) (template, error) {
-	var t template
+// Parse compiles a text. Use is told of every bind that is spoken of.
+func Parse(s string, in Scope, use func(variable int)) (Template, error) {
+	var t Template
 	var c clause
 	depth := 0 // of parentheses
 	for s != "" {
@@ -96,7 +129,7 @@ func parseTemplate(s string, in scope, use func(variable int)) (template, error)
 
 // parsePlaceholder compiles what stands in braces: {a}, or {a/b}, which is the first of them that has
 // a value.
-func parsePlaceholder(s string, in scope, use func(variable int)) (part, error) {
+func parsePlaceholder(s string, in Scope, use func(variable int)) (part, error) {
 	names, format, formatted := strings.Cut(s, "|")
 	var all []part
 	for name := range strings.SplitSeq(names, "/") {
@@ -107,8 +140,8 @@ func parsePlaceholder(s string, in scope, use func(variable int)) (part, error) 
 		if err != nil {
 			return part{}, err
 		}
-		if p.variable >= 0 {
-			use(p.variable)
+		if p.Variable >= 0 {
+			use(p.Variable)
 		}
 		all = append(all, p)
 	}
@@ -118,48 +151,48 @@ func parsePlaceholder(s string, in scope, use func(variable int)) (part, error) 
 }
 
 // parseName compiles a placeholder of one name.
-func parseName(s string, in scope) (part, error) {
+func parseName(s string, in Scope) (part, error) {
 	name, format, _ := strings.Cut(s, "|")
-	p := part{format: format, step: ownStep, variable: -1, name: name}
+	p := part{format: format, Name: Name{Step: OwnStep, Variable: -1}, name: name}
 	if !slices.Contains(formats, format) {
 		return part{}, fmt.Errorf("unknown format %q in {%s}%s", format, s, spelling.DidYouMean(format, formats))
 	}
 	head, field, dotted := strings.Cut(name, ".")
-	step := in.steps(head)
+	step := in.Steps(head)
 	switch {
 	case name == "" || dotted && field == "":
 		return part{}, fmt.Errorf("{%s} names nothing", s)
 	case dotted && step < 0:
 		return part{}, fmt.Errorf("unknown step %q in {%s}", head, s)
 	case dotted:
-		p.step, p.field, p.variable = step, field, in.captured(step, field)
+		p.Step, p.Field, p.Variable = step, field, in.Captured(step, field)
 		return p, nil
 	case step >= 0 && format == "count":
-		p.step = step
+		p.Step = step
 		return p, nil
 	}
-	p.field, p.variable = name, in.variables(name)
-	if !in.own && p.variable < 0 {
+	p.Field, p.Variable = name, in.Variables(name)
+	if !in.Own && p.Variable < 0 {
 		return part{}, fmt.Errorf("{%s} is neither a bind nor step.field", s)
 	}
 	return p, nil
 }
 
-// seen is what a match knows, for expanding texts.
-type seen struct {
-	// steps are the events of each step, its best one first; none where it did not match.
-	steps [][]*event.Event
-	// bound is the value of each bind; empty where it has none.
-	bound []string
-	own   int // the step whose text it is; ownStep for a text about the whole match
+// Seen is what a match knows, for expanding texts.
+type Seen struct {
+	// Steps are the events of each step, its best one first; none where it did not match.
+	Steps [][]*event.Event
+	// Bound is the value of each bind; empty where it has none.
+	Bound []string
+	Own   int // the step whose text it is; OwnStep for a text about the whole match
 }
 
-// expand writes the text. What it cannot fill in is left out: a clause as a
+// Expand writes the text. What it cannot fill in is left out: a clause as a
 // whole, or, when nothing else would be left of a step's own text, the
 // placeholder alone. Values are put in as they are, never read as placeholders.
-func (t template) expand(s seen) string {
+func (t Template) Expand(s Seen) string {
 	text := t.joinClauses(func(c clause) (string, bool) { return c.expand(s) })
-	if text == "" && s.own != ownStep {
+	if text == "" && s.Own != OwnStep {
 		text = t.joinClauses(func(c clause) (string, bool) {
 			text, _ := c.expand(s)
 			return text, text != ""
@@ -168,7 +201,7 @@ func (t template) expand(s seen) string {
 	return text
 }
 
-func (t template) joinClauses(expand func(clause) (string, bool)) string {
+func (t Template) joinClauses(expand func(clause) (string, bool)) string {
 	var out, end string
 	for _, c := range t {
 		text, ok := expand(c)
@@ -182,7 +215,7 @@ func (t template) joinClauses(expand func(clause) (string, bool)) string {
 }
 
 // expand returns false when a placeholder has no value.
-func (c clause) expand(s seen) (string, bool) {
+func (c clause) expand(s Seen) (string, bool) {
 	var b strings.Builder
 	complete, single := true, false // a count in brackets that is one
 	for i, p := range c.parts {
@@ -196,7 +229,7 @@ func (c clause) expand(s seen) (string, bool) {
 			continue
 		}
 		value, ok := p.fillPlaceholder(s)
-		if complete = complete && ok; !ok && i == 0 && p.field == string(event.FieldComm) {
+		if complete = complete && ok; !ok && i == 0 && p.Field == string(event.FieldComm) {
 			value = "a thread" // of which somebody printed no more than its number
 		}
 		switch {
@@ -222,7 +255,7 @@ func (c clause) isBracketed(i int) bool {
 }
 
 // fillPlaceholder returns what a placeholder stands for.
-func (p part) fillPlaceholder(s seen) (string, bool) {
+func (p part) fillPlaceholder(s Seen) (string, bool) {
 	text, ok := p.fillName(s)
 	for i := 0; !ok && i < len(p.others); i++ {
 		text, ok = p.others[i].fillName(s)
@@ -231,28 +264,28 @@ func (p part) fillPlaceholder(s seen) (string, bool) {
 }
 
 // fillName returns what the first name of a placeholder stands for.
-func (p part) fillName(s seen) (string, bool) {
-	step := p.step
-	if step == ownStep {
-		step = s.own
+func (p part) fillName(s Seen) (string, bool) {
+	step := p.Step
+	if step == OwnStep {
+		step = s.Own
 	}
 	var events []*event.Event
-	if step != ownStep {
-		events = s.steps[step]
+	if step != OwnStep {
+		events = s.Steps[step]
 	}
 	if len(events) > 0 {
-		if p.field == "" { // {step|count}
+		if p.Field == "" { // {step|count}
 			return strconv.Itoa(len(events)), true
 		}
-		if text, ok := formatField(events[0], p.field, p.format); ok {
+		if text, ok := formatField(events[0], p.Field, p.format); ok {
 			return text, true
 		}
 		if text, ok := formatOfAll(events[1:], p); ok {
 			return text, true
 		}
 	}
-	if p.variable >= 0 && s.bound[p.variable] != "" && (p.step == ownStep || len(events) > 0) {
-		return formatValue(event.String(s.bound[p.variable]), p.format), true
+	if p.Variable >= 0 && s.Bound[p.Variable] != "" && (p.Step == OwnStep || len(events) > 0) {
+		return formatValue(event.String(s.Bound[p.Variable]), p.format), true
 	}
 	return "", false
 }
@@ -261,8 +294,8 @@ func (p part) fillName(s seen) (string, bool) {
 // one of those that lack it.
 func formatOfAll(events []*event.Event, p part) (said string, ok bool) {
 	for _, e := range events {
-		text, has := formatField(e, p.field, p.format)
-		if has && ok && text != said || has && slices.Contains(ofOneEvent, p.field) {
+		text, has := formatField(e, p.Field, p.format)
+		if has && ok && text != said || has && slices.Contains(ofOneEvent, p.Field) {
 			return "", false
 		}
 		if has {
