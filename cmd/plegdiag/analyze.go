@@ -14,7 +14,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 type analyzeOptions struct {
@@ -35,7 +35,7 @@ type analyzeOptions struct {
 func newAnalyze(s streams) *cobra.Command {
 	o := analyzeOptions{
 		output: newFormatChoice(report.Formats, func(f report.Format) string { return f.Name }),
-		failOn: choice{of: []string{rules.Possible.String(), rules.Likely.String(), rules.Confirmed.String()}},
+		failOn: choice{of: []string{language.Possible.String(), language.Likely.String(), language.Confirmed.String()}},
 		color:  newColorChoice(),
 	}
 	cmd := &cobra.Command{
@@ -166,8 +166,8 @@ func checkVerdicts(inc *incident.Incident, failOn string) error {
 }
 
 // isAtLeast says whether a verdict is at least the one of that name.
-func isAtLeast(v rules.Verdict, name string) bool {
-	for ; v > rules.NotEvaluable; v-- {
+func isAtLeast(v language.Verdict, name string) bool {
+	for ; v > language.NotEvaluable; v-- {
 		if v.String() == name {
 			return true
 		}

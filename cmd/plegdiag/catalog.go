@@ -9,7 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
@@ -22,9 +23,9 @@ func bindRules(cmd *cobra.Command, dirs *[]string) {
 }
 
 // loadCatalog loads the built-in rules and a user's own.
-func loadCatalog(dirs []string) (*rules.Catalog, error) {
+func loadCatalog(dirs []string) (*language.Catalog, error) {
 	if len(dirs) == 0 {
-		return rules.Builtin()
+		return catalog.Builtin()
 	}
 	catalog, err := checkCatalog(dirs)
 	if _, ok := errors.AsType[yamlfile.Problems](err); ok {
@@ -35,8 +36,8 @@ func loadCatalog(dirs []string) (*rules.Catalog, error) {
 }
 
 // checkCatalog loads the built-in rules, too, as if they were new.
-func checkCatalog(dirs []string) (*rules.Catalog, error) {
-	trees := []rules.Files{rules.BuiltinFiles()}
+func checkCatalog(dirs []string) (*language.Catalog, error) {
+	trees := []language.Files{catalog.BuiltinFiles()}
 	for _, dir := range dirs {
 		tree, err := ruleFiles(dir)
 		if err != nil {
@@ -44,18 +45,18 @@ func checkCatalog(dirs []string) (*rules.Catalog, error) {
 		}
 		trees = append(trees, tree)
 	}
-	return rules.Load(event.Kinds(), trees...)
+	return language.Load(event.Kinds(), trees...)
 }
 
 // ruleFiles is a directory of rules, or one rule file.
-func ruleFiles(path string) (rules.Files, error) {
+func ruleFiles(path string) (language.Files, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return rules.Files{}, fmt.Errorf("rules: %w", err)
+		return language.Files{}, fmt.Errorf("rules: %w", err)
 	}
 	if info.IsDir() {
-		return rules.Files{FS: os.DirFS(path), Dir: filepath.ToSlash(path)}, nil
+		return language.Files{FS: os.DirFS(path), Dir: filepath.ToSlash(path)}, nil
 	}
 	dir, name := filepath.Split(path)
-	return rules.Files{FS: os.DirFS(filepath.Clean(dir)), Dir: filepath.ToSlash(dir), Only: name}, nil
+	return language.Files{FS: os.DirFS(filepath.Clean(dir)), Dir: filepath.ToSlash(dir), Only: name}, nil
 }

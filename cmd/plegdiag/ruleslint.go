@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
@@ -30,16 +30,16 @@ analyze --rules would load them. Without DIR the built-in rules are checked.`,
 }
 
 func rulesLint(s streams, dirs []string) error {
-	catalog, err := checkCatalog(dirs)
+	checked, err := checkCatalog(dirs)
 	if wrong, ok := errors.AsType[yamlfile.Problems](err); ok {
 		return failLint(s, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	found := len(catalog.Rules)
+	found := len(checked.Rules)
 	if len(dirs) > 0 {
-		own, err := rules.Builtin()
+		own, err := catalog.Builtin()
 		if err != nil {
 			return err
 		}
@@ -49,8 +49,8 @@ func rulesLint(s streams, dirs []string) error {
 		err := fmt.Errorf("no rule in %s", strings.Join(dirs, ", "))
 		return &failure{status: statusFailed, err: err, hint: "a rule is a file that ends in .yaml"}
 	}
-	if n := len(catalog.Warnings); n > 0 {
-		if err := printProblems(s, catalog.Warnings); err != nil {
+	if n := len(checked.Warnings); n > 0 {
+		if err := printProblems(s, checked.Warnings); err != nil {
 			return err
 		}
 		const text = "%s, %s: a later release counts them as mistakes\n"

@@ -218,15 +218,26 @@ var layers = map[string]layer{
 	"internal/rules/template": {
 		[]string{"internal/event", "internal/rules/spelling"}, "a text is filled with what was seen; what it is for does not matter",
 	},
+	"internal/rules/language": {
+		[]string{
+			"internal/event", "internal/timeline", // phases of a stall
+			"internal/rules/shell", "internal/rules/pack", "internal/rules/spelling", "internal/rules/version",
+			"internal/rules/logic", "internal/rules/yamlfile", "internal/rules/condition", "internal/rules/template",
+		},
+		"what a rule means does not depend on what is found by it",
+	},
+	"internal/rules/catalog": {
+		[]string{"internal/rules/language"}, "it holds the rules that ship; what is found by them is not its business",
+	},
 	"internal/rules": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules/shell", "internal/rules/pack", "internal/rules/spelling",
-			"internal/rules/version", "internal/rules/logic", "internal/rules/yamlfile", "internal/rules/condition", "internal/rules/template",
+			"internal/event", "internal/timeline", "internal/rules/language",
+			"internal/rules/logic", "internal/rules/condition", "internal/rules/template",
 		},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
 	},
 	"internal/story": {
-		[]string{"internal/event", "internal/timeline", "internal/rules"},
+		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/language"},
 		"a story gives findings and stalls their parts; where the bytes came from and how it is shown is not its business",
 	},
 	"internal/incident": {
@@ -236,12 +247,12 @@ var layers = map[string]layer{
 			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/states",
 			"internal/observe/messages/kubelet", "internal/observe/messages/runtimes", // heartbeats and calls that are ordinary and need not be kept
 			"internal/observe/daemon", "internal/observe/facts", // who wrote a line, and which machine it was
-			"internal/timeline", "internal/rules", "internal/story", "golang.org/x/sync",
+			"internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "golang.org/x/sync",
 		},
 		"an incident is what was found; it does not know how it is shown",
 	},
 	"internal/fixture": {
-		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/yamlfile", "internal/story", "internal/incident", "go.yaml.in/yaml/v3"},
+		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/rules/yamlfile", "internal/story", "internal/incident", "go.yaml.in/yaml/v3"},
 		"a fixture compares an incident with what is wanted of it; it does not know how either is shown",
 	},
 	"internal/report/show": {
@@ -258,7 +269,7 @@ var layers = map[string]layer{
 	},
 	"internal/report/picture": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
+			"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "internal/incident", "internal/report/show",
 			"internal/report/html", // it is written as SVG
 			"github.com/charmbracelet/lipgloss",
 		},
@@ -279,7 +290,7 @@ var layers = map[string]layer{
 	},
 	"internal/report": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
+			"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "internal/incident", "internal/report/show",
 			"internal/report/document", "internal/report/picture", "internal/report/html",
 			"github.com/charmbracelet/lipgloss",
 		},
@@ -351,11 +362,13 @@ var layers = map[string]layer{
 	"internal/archtest": {nil, "it only looks at the others"},
 	"cmd/plegdiag": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
+			"internal/event", "internal/timeline", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
 			"internal/batch",       // the command batch, and the bounds of mcp's workers
 			"internal/mcp", "docs", // the command mcp, and what it gives to read
 			"fleet", "internal/report/dashboard", // the command fleet
 			"internal/fixture",            // the command rules test runs the tests of rules
+			"internal/rules/catalog",      // the rules that ship
+			"internal/rules/language",     // a user's own, and what is printed of them
 			"internal/rules/spelling",     // what a wrong name may stand for
 			"internal/rules/yamlfile",     // what is wrong with a user's rules
 			"internal/bundle",             // limits of reading; the command verify

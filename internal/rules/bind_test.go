@@ -4,8 +4,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 const captureRule = `id: lost
@@ -46,21 +48,21 @@ func TestBindFromText(t *testing.T) {
 
 // TestOptionalBind: an event may lack an optional field, and one that has it must agree.
 func TestOptionalBind(t *testing.T) {
-	steps := func(bind string) *Catalog {
-		return catalogOf(t, strings.Replace(whole, "kind: b, bind: {container: cid}", "kind: b, bind: {"+bind+": cid}", 1))
+	steps := func(bind string) *language.Catalog {
+		return catalogOf(t, strings.Replace(readRule(t, "whole"), "kind: b, bind: {container: cid}", "kind: b, bind: {"+bind+": cid}", 1))
 	}
 	a, b, stranger, unnamed := ev("a", when(1), container(idA)), ev("b", when(2), container(idA)), ev("b", when(2), container(idB)), ev("b", when(2))
-	verdict := func(cat *Catalog, second event.Event) Verdict {
-		var best Verdict
+	verdict := func(cat *language.Catalog, second event.Event) language.Verdict {
+		var best language.Verdict
 		for _, f := range Evaluate(cat, line(a, second)).Findings {
 			best = max(best, f.Verdict)
 		}
 		return best
 	}
-	require.Equal(t, Confirmed, verdict(steps("container|optional"), b))
-	require.Equal(t, Possible, verdict(steps("container|optional"), stranger))
-	require.Equal(t, Likely, verdict(steps("container|optional"), unnamed), "time alone ties it")
-	require.Equal(t, Possible, verdict(steps("container"), unnamed))
+	require.Equal(t, language.Confirmed, verdict(steps("container|optional"), b))
+	require.Equal(t, language.Possible, verdict(steps("container|optional"), stranger))
+	require.Equal(t, language.Likely, verdict(steps("container|optional"), unnamed), "time alone ties it")
+	require.Equal(t, language.Possible, verdict(steps("container"), unnamed))
 }
 
 // TestNeedByPath: a need is met by a file whose path is that of the source.
@@ -69,8 +71,8 @@ func TestNeedByPath(t *testing.T) {
 	for i := range tl.Coverage {
 		tl.Coverage[i].Source, tl.Coverage[i].File = "", "bundle/var/log/acme/vold.log"
 	}
-	named := catalogOf(t, strings.ReplaceAll(whole, "containerd.log", `"path:var/log/acme/*.log"`))
+	named := catalogOf(t, strings.ReplaceAll(readRule(t, "whole"), "containerd.log", `"path:var/log/acme/*.log"`))
 	require.NotContains(t, find(t, Evaluate(named, tl), "whole").Missing, "path")
 	require.Empty(t, newIndex(tl).listMissing(&named.Rules[0]))
-	require.NotEmpty(t, newIndex(tl).listMissing(&catalogOf(t, strings.ReplaceAll(whole, "containerd.log", `"path:var/log/other/*.log"`)).Rules[0]))
+	require.NotEmpty(t, newIndex(tl).listMissing(&catalogOf(t, strings.ReplaceAll(readRule(t, "whole"), "containerd.log", `"path:var/log/other/*.log"`)).Rules[0]))
 }

@@ -7,18 +7,20 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/rules/template"
 )
 
 // TestHeadlinesOfAnySteps: whatever steps a cause is named by, what is left of its headline begins with
 // what it is about, and holds no clause that hangs on one that was left out.
 func TestHeadlinesOfAnySteps(t *testing.T) {
-	catalog, err := Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	headlines := 0
 	for i := range catalog.Rules {
 		r := &catalog.Rules[i]
-		for _, e := range r.Verdict.levels {
+		for _, e := range r.Verdict.Compiled {
 			if e == nil {
 				continue
 			}
@@ -42,24 +44,24 @@ func TestHeadlinesOfAnySteps(t *testing.T) {
 
 // sketchHeadline is the headline where exactly these steps were seen, and all that it may say of them
 // is known.
-func sketchHeadline(r *Rule, steps uint64) string {
+func sketchHeadline(r *language.Rule, steps uint64) string {
 	e := &event.Event{Start: at(1), End: at(2), Text: "text"}
-	for _, p := range r.headline.ListPlaceholders() {
+	for _, p := range r.Compiled.Headline.ListPlaceholders() {
 		for _, name := range p.Names {
 			e.Fields = append(e.Fields, event.Field{Key: event.Key(name.Field), Value: event.String(name.Field)})
 		}
 	}
-	said := template.Seen{Steps: make([][]*event.Event, len(r.Steps)), Bound: make([]string, len(r.variables)), Own: template.OwnStep}
+	said := template.Seen{Steps: make([][]*event.Event, len(r.Steps)), Bound: make([]string, len(r.Compiled.Variables)), Own: template.OwnStep}
 	for i := range r.Steps {
 		if steps>>i&1 == 0 {
 			continue
 		}
 		said.Steps[i] = []*event.Event{e, e}
-		for j := range r.Steps[i].patterns {
-			for _, b := range r.Steps[i].patterns[j].bindings {
-				said.Bound[b.variable] = r.variables[b.variable].name
+		for j := range r.Steps[i].Compiled.Patterns {
+			for _, b := range r.Steps[i].Compiled.Patterns[j].Compiled.Bindings {
+				said.Bound[b.Variable] = r.Compiled.Variables[b.Variable].Name
 			}
 		}
 	}
-	return r.headline.Expand(said)
+	return r.Compiled.Headline.Expand(said)
 }

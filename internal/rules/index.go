@@ -6,6 +6,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules/condition"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -24,7 +25,7 @@ type index struct {
 
 	columns map[columnKey]*column
 	tested  map[testKey]*tested
-	hits    map[string]*hits // by eventSet.key
+	hits    map[string]*hits // by [language.EventSet] key
 
 	texts []string         // interned values; 0 is the empty one
 	ids   map[string]int32 // their numbers
@@ -191,14 +192,14 @@ func (a *tested) holdsAt(place int) bool {
 }
 
 // listMatching returns the events that fit a pattern, in order.
-func (x *index) listMatching(p *Pattern) []int32 {
+func (x *index) listMatching(p *language.Pattern) []int32 {
 	all := x.kinds[p.Kind]
 	if len(all) == 0 {
 		return nil
 	}
 	var conditions []*tested
-	for i := range p.conditions {
-		a := x.testCondition(p.Kind, &p.conditions[i])
+	for i := range p.Compiled.Conditions {
+		a := x.testCondition(p.Kind, &p.Compiled.Conditions[i])
 		switch a.count {
 		case 0:
 			return nil
@@ -208,10 +209,10 @@ func (x *index) listMatching(p *Pattern) []int32 {
 		}
 	}
 	var bound []*column
-	for i := range p.bindings {
-		c := x.readColumn(p.Kind, p.bindings[i].reading)
+	for i := range p.Compiled.Bindings {
+		c := x.readColumn(p.Kind, p.Compiled.Bindings[i].Reading)
 		x.readTexts(c)
-		if !p.bindings[i].optional {
+		if !p.Compiled.Bindings[i].Optional {
 			bound = append(bound, c)
 		}
 	}
@@ -235,20 +236,6 @@ func (x *index) listMatching(p *Pattern) []int32 {
 	return found
 }
 
-// eventSet is what a step, an absence or a contradiction looks for, compiled.
-type eventSet struct {
-	patterns []Pattern
-	key      string // equal for sets that the same events fit
-	binds    []bind // by variable of the rule
-}
-
-// bind is where the events of a set hold the value of one variable.
-type bind struct {
-	fields []condition.Reading // by pattern; zero where it does not bind the variable
-	key    string              // equal for binds that give the same values; empty when no pattern binds the variable
-	prefix bool
-}
-
 // hits are the events that fit a set, in order, each by the first pattern that takes it.
 type hits struct {
 	events []int32
@@ -258,19 +245,19 @@ type hits struct {
 }
 
 // findHits returns the events that fit a set.
-func (x *index) findHits(s *eventSet) *hits {
-	if h := x.hits[s.key]; h != nil {
+func (x *index) findHits(s *language.EventSet) *hits {
+	if h := x.hits[s.Key]; h != nil {
 		return h
 	}
 	h := &hits{values: map[string]*values{}}
-	for i := range s.patterns {
-		h.mergeHits(x.listMatching(&s.patterns[i]), uint16(i))
+	for i := range s.Patterns {
+		h.mergeHits(x.listMatching(&s.Patterns[i]), uint16(i))
 	}
 	h.every = make([]int32, len(h.events))
 	for i := range h.every {
 		h.every[i] = int32(i)
 	}
-	x.hits[s.key] = h
+	x.hits[s.Key] = h
 	return h
 }
 
@@ -311,27 +298,27 @@ type values struct {
 	prefix bool // keys are cut
 }
 
-func (x *index) findValues(s *eventSet, h *hits, variable int) *values {
-	b := &s.binds[variable]
-	if b.key == "" {
+func (x *index) findValues(s *language.EventSet, h *hits, variable int) *values {
+	b := &s.Binds[variable]
+	if b.Key == "" {
 		return nil
 	}
-	if v := h.values[b.key]; v != nil {
+	if v := h.values[b.Key]; v != nil {
 		return v
 	}
-	v := &values{of: make([]int32, len(h.events)), prefix: b.prefix}
+	v := &values{of: make([]int32, len(h.events)), prefix: b.Prefix}
 	for i, ev := range h.events {
-		field := b.fields[h.by[i]]
+		field := b.Fields[h.by[i]]
 		if field == (condition.Reading{}) {
 			continue
 		}
-		c := x.readColumn(s.patterns[h.by[i]].Kind, field)
+		c := x.readColumn(s.Patterns[h.by[i]].Kind, field)
 		if code := c.codes[x.place[ev]]; code != noValue {
 			v.of[i] = c.ids[code]
 		}
 	}
 	for _, id := range v.of {
-		key := x.findKey(id, b.prefix)
+		key := x.findKey(id, b.Prefix)
 		marks := x.growMarks()
 		switch {
 		case key == 0:
@@ -344,7 +331,7 @@ func (x *index) findValues(s *eventSet, h *hits, variable int) *values {
 	for _, key := range v.keys {
 		x.marks[key] = 0
 	}
-	h.values[b.key] = v
+	h.values[b.Key] = v
 	return v
 }
 

@@ -1,57 +1,23 @@
-package rules
+package language
 
 import (
-	"embed"
 	"io"
 	"io/fs"
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
-//go:embed all:catalog
-var builtin embed.FS
-
-// packed is the catalogue as [decodeTree] reads it: to read its YAML takes most of the time of a
-// short run.
-//
-//go:embed catalog.packed
-var packed string
-
 // Catalog is a checked set of rules.
 type Catalog struct {
 	Rules   []Rule     // by id
-	effects []TellRule // of all trees, in their order
+	Effects []TellRule // of all trees, in their order
 	// Warnings are what is wrong with rules that load all the same. A later release refuses them.
 	Warnings yamlfile.Problems
-}
-
-// Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change
-// it. It is not linted: a test holds that there is nothing to say, and every start would pay for it.
-func Builtin() (*Catalog, error) { return builtinCatalog() }
-
-var builtinCatalog = sync.OnceValues(func() (*Catalog, error) {
-	files := BuiltinFiles()
-	if catalog := unpackTree(packed, files); catalog != nil {
-		return catalog, nil
-	}
-	l := newLoader(nil)
-	l.linted = true
-	return l.load(files)
-})
-
-// BuiltinFiles are the rule files that ship with plegdiag.
-func BuiltinFiles() Files {
-	catalog, err := fs.Sub(builtin, "catalog")
-	if err != nil {
-		panic(err) //nolint:forbidigo // the name is a constant
-	}
-	return Files{FS: catalog, Dir: "catalog"}
 }
 
 // Files is a tree of rule files: every .yaml file in it is one rule, except effects.yaml, which has
@@ -134,15 +100,23 @@ func (c *Catalog) Lines() []event.LineWatch {
 
 // Load reads the rules of all trees into one catalogue. They may only speak of events that are
 // known; nil knows any. When there is a mistake Load returns no catalogue, and all that is wrong,
-// warnings too, as [Problems].
+// warnings too, as [yamlfile.Problems].
 func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
 	return newLoader(known).load(trees...)
+}
+
+// LoadLinted is [Load] for rules about which lint has nothing to say, as a test holds: only what keeps
+// a rule from working is looked for.
+func LoadLinted(trees ...Files) (*Catalog, error) {
+	l := newLoader(nil)
+	l.linted = true
+	return l.load(trees...)
 }
 
 // loader gathers rules and what is wrong with them.
 type loader struct {
 	known   []event.KindInfo
-	linted  bool // by somebody else: only what keeps a rule from working is looked for
+	linted  bool // see [LoadLinted]
 	catalog Catalog
 	byID    map[string]*crossReferences
 	keys    yamlfile.Keys
@@ -200,7 +174,7 @@ func (l *loader) addRule(name string, text []byte) {
 		effects, wrong := readEffects(name, text, l.known)
 		l.wrong = append(l.wrong, wrong...)
 		if effects != nil {
-			l.catalog.effects = append(l.catalog.effects, effects.Supports...)
+			l.catalog.Effects = append(l.catalog.Effects, effects.Supports...)
 		}
 		return
 	}
@@ -227,7 +201,7 @@ func (c *Catalog) checkExplanations(r *Rule, at *crossReferences) (wrong yamlfil
 			continue
 		}
 		for j, name := range d.Join {
-			if other.findBind(name) < 0 {
+			if other.FindBind(name) < 0 {
 				wrong = append(wrong, at.join[i][j].Because("rule %q binds no %q", d.Rule, name))
 			}
 		}

@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"encoding/json"
@@ -145,13 +145,13 @@ func TestSchema(t *testing.T) {
 	text, err := json.MarshalIndent(schema, "", "  ")
 	require.NoError(t, err)
 	text = append(text, '\n')
-	const path = "../../docs/rule.schema.json"
+	const path = "../../../docs/rule.schema.json"
 	if *update {
 		require.NoError(t, os.WriteFile(path, text, 0o644))
 	}
 	written, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(written), string(text), "go test ./internal/rules -update accepts it")
+	require.Equal(t, string(written), string(text), "go test ./internal/rules/language -update accepts it")
 
 	var read jsonschema.Schema
 	require.NoError(t, json.Unmarshal(written, &read))
@@ -166,7 +166,7 @@ func TestSchema(t *testing.T) {
 		return resolved.Validate(rule)
 	}
 	var files []string
-	for _, pattern := range []string{"catalog/*.yaml", "../../testdata/my-rules/*.yaml"} {
+	for _, pattern := range []string{"../catalog/*.yaml", "../../../testdata/my-rules/*.yaml"} {
 		found, err := filepath.Glob(pattern)
 		require.NoError(t, err)
 		files = append(files, found...)

@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"crypto/sha256"

@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"os/exec"
@@ -11,8 +11,7 @@ import (
 
 // TestPastedCommands: every command of the catalogue can be pasted as it stands.
 func TestPastedCommands(t *testing.T) {
-	cat, err := Builtin()
-	require.NoError(t, err)
+	cat := loadAll(t, builtinFiles)
 	bash, noBash := exec.LookPath("bash")
 	var all []string
 	check := func(rule, command string) {

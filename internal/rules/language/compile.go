@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"cmp"
@@ -6,7 +6,6 @@ import (
 	"math"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -43,12 +42,12 @@ func compile(r *Rule, src *yamlfile.Source) yamlfile.Problems {
 	return c.wrong
 }
 
-// listPatterns returns the patterns of all steps, absences and contradictions.
-func (r *Rule) listPatterns() []*Pattern {
+// ListPatterns returns the patterns of all steps, absences and contradictions.
+func (r *Rule) ListPatterns() []*Pattern {
 	var all []*Pattern
 	for i := range r.Steps {
-		for j := range r.Steps[i].patterns {
-			all = append(all, &r.Steps[i].patterns[j])
+		for j := range r.Steps[i].Compiled.Patterns {
+			all = append(all, &r.Steps[i].Compiled.Patterns[j])
 		}
 	}
 	for i := range r.Absent {
@@ -58,78 +57,11 @@ func (r *Rule) listPatterns() []*Pattern {
 		all = append(all, &r.RulesOut[i].Pattern)
 	}
 	for _, t := range r.listTells() {
-		for i := range t.patterns {
-			all = append(all, &t.patterns[i])
+		for i := range t.Compiled.Patterns {
+			all = append(all, &t.Compiled.Patterns[i])
 		}
 	}
 	return all
-}
-
-// prepareSearch works out what the search looks up and does not depend on the events.
-func (r *Rule) prepareSearch() {
-	for i := range r.Steps {
-		r.Steps[i].events = r.newEventSet(r.Steps[i].patterns)
-	}
-	for i := range r.Absent {
-		r.Absent[i].events = r.newEventSet([]Pattern{r.Absent[i].Pattern})
-	}
-	for i := range r.RulesOut {
-		r.RulesOut[i].events = r.newEventSet([]Pattern{r.RulesOut[i].Pattern})
-	}
-	for _, t := range r.listTells() {
-		t.events = r.newEventSet(t.patterns)
-	}
-	r.edged = make([]uint64, len(r.Steps))
-	for i := range r.ties {
-		e := &r.ties[i]
-		r.edged[e.from] |= 1 << e.to
-		r.edged[e.to] |= 1 << e.from
-	}
-	r.related = slices.Clone(r.edged)
-	for a := range r.Steps {
-		for b := range r.Steps {
-			if a != b && r.rateBestJoin(a, b) > byTime {
-				r.related[a] |= 1 << b
-			}
-		}
-	}
-}
-
-func (r *Rule) newEventSet(patterns []Pattern) eventSet {
-	s := eventSet{patterns: patterns, binds: make([]bind, len(r.variables))}
-	for i := range s.binds {
-		s.binds[i] = bind{fields: make([]condition.Reading, len(patterns)), prefix: r.variables[i].prefix}
-	}
-	var key []byte
-	for i := range patterns {
-		p := &patterns[i]
-		key = strconv.AppendQuote(key, string(p.Kind))
-		for j := range p.conditions {
-			key = strconv.AppendQuote(append(key, ' '), p.conditions[j].Key)
-		}
-		for _, b := range p.bindings {
-			key = strconv.AppendBool(b.reading.AppendTo(append(key, " bind "...)), b.optional)
-			s.binds[b.variable].fields[i] = b.reading
-		}
-		key = append(key, '\n')
-	}
-	s.key = string(key)
-	for i := range s.binds {
-		s.binds[i].key = s.binds[i].writeKey()
-	}
-	return s
-}
-
-// writeKey writes what is equal for two binds that read the same; nothing for one that reads nothing.
-func (b *bind) writeKey() string {
-	if !slices.ContainsFunc(b.fields, func(field condition.Reading) bool { return field != condition.Reading{} }) {
-		return ""
-	}
-	key := strconv.AppendBool(nil, b.prefix)
-	for _, field := range b.fields {
-		key = field.AppendTo(key)
-	}
-	return string(key)
 }
 
 type compiler struct {
@@ -174,7 +106,7 @@ func (c *compiler) compileVersions(versions []VersionRange, at yamlfile.Place) {
 		v := &versions[i]
 		c.requireText(v.Fact, at.In(i, "fact")...)
 		var err error
-		if v.affected, err = version.ParseRange(v.Affected); err != nil {
+		if v.Compiled, err = version.ParseRange(v.Affected); err != nil {
 			c.errorf(at.In(i, "affected"), "%v", err)
 		}
 	}
@@ -194,9 +126,9 @@ func (c *compiler) requireWord(value string, known []string, at ...any) {
 
 func (c *compiler) compileSteps() {
 	r := c.rule
-	if len(r.Steps) == 0 || len(r.Steps) > maxSteps {
-		c.errorf(yamlfile.Place{"steps"}, "a rule has 1 to %d steps, not %d", maxSteps, len(r.Steps))
-		r.Steps = r.Steps[:min(len(r.Steps), maxSteps)] // sets of steps have no more bits
+	if len(r.Steps) == 0 || len(r.Steps) > MaxSteps {
+		c.errorf(yamlfile.Place{"steps"}, "a rule has 1 to %d steps, not %d", MaxSteps, len(r.Steps))
+		r.Steps = r.Steps[:min(len(r.Steps), MaxSteps)] // sets of steps have no more bits
 	}
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -227,14 +159,14 @@ func (c *compiler) compileAlternatives(i int) {
 	if (s.Kind != "") == (len(s.Any) > 0) {
 		c.errorf(yamlfile.Place{"steps", i}, "step %q wants either a kind or alternatives under any", s.ID)
 	}
-	s.patterns = s.Any
+	s.Compiled.Patterns = s.Any
 	if len(s.Any) == 0 {
-		s.patterns = []Pattern{s.Pattern}
+		s.Compiled.Patterns = []Pattern{s.Pattern}
 	}
-	for j := range s.patterns {
-		c.compilePattern(&s.patterns[j], s.placeOf(i, j), true)
+	for j := range s.Compiled.Patterns {
+		c.compilePattern(&s.Compiled.Patterns[j], s.placeOf(i, j), true)
 	}
-	for _, v := range listVariables(s.patterns) {
+	for _, v := range listVariables(s.Compiled.Patterns) {
 		c.uses[v]++
 	}
 }
@@ -243,8 +175,8 @@ func (c *compiler) compileAlternatives(i int) {
 func listVariables(patterns []Pattern) []int {
 	var all []int
 	for i := range patterns {
-		for _, b := range patterns[i].bindings {
-			all = append(all, b.variable)
+		for _, b := range patterns[i].Compiled.Bindings {
+			all = append(all, b.Variable)
 		}
 	}
 	slices.Sort(all)
@@ -256,19 +188,19 @@ func (c *compiler) compilePattern(p *Pattern, at yamlfile.Place, introduce bool)
 	if p.Kind == "" {
 		c.errorf(at, "kind is missing")
 	}
-	p.conditions = c.compileConditions(p.Match, at.In("match"))
+	p.Compiled.Conditions = c.compileConditions(p.Match, at.In("match"))
 	for _, key := range slices.Sorted(maps.Keys(p.Bind)) {
 		field, modifier, modified := strings.Cut(key, "|")
 		if modified && modifier != optionalModifier {
 			c.errorf(at.In("bind", key), "unknown modifier %q%s", modifier, spelling.DidYouMean(modifier, []string{optionalModifier}))
 		}
-		b := binding{reading: condition.Reading{Field: field}, optional: modified, key: yamlfile.Place{"bind", key}}
+		b := Binding{Reading: condition.Reading{Field: field}, Optional: modified, key: yamlfile.Place{"bind", key}}
 		c.addBinding(p, p.Bind[key], b, at, introduce)
 	}
-	for i := range p.conditions {
-		text := &p.conditions[i]
+	for i := range p.Compiled.Conditions {
+		text := &p.Compiled.Conditions[i]
 		for _, name := range text.ListPlaceholders() {
-			c.addBinding(p, name, binding{reading: text.ReadPlaceholder(name), key: yamlfile.Place{"match", text.WrittenKey()}}, at, introduce)
+			c.addBinding(p, name, Binding{Reading: text.ReadPlaceholder(name), key: yamlfile.Place{"match", text.WrittenKey()}}, at, introduce)
 		}
 	}
 	c.addLineWatches(p, at)
@@ -278,37 +210,37 @@ func (c *compiler) compilePattern(p *Pattern, at yamlfile.Place, introduce bool)
 const optionalModifier = "optional"
 
 // addBinding adds one bind to a pattern. Only where introduce is set may its name be a new one.
-func (c *compiler) addBinding(p *Pattern, name string, b binding, at yamlfile.Place, introduce bool) {
+func (c *compiler) addBinding(p *Pattern, name string, b Binding, at yamlfile.Place, introduce bool) {
 	written := at.In(b.key...)
-	b.variable = c.rule.findBind(name)
-	if b.variable < 0 && !introduce {
-		if b.variable = c.resolveBind(name, written...); b.variable < 0 {
+	b.Variable = c.rule.FindBind(name)
+	if b.Variable < 0 && !introduce {
+		if b.Variable = c.resolveBind(name, written...); b.Variable < 0 {
 			return
 		}
 	}
-	if b.variable < 0 {
-		b.variable = len(c.rule.variables)
-		c.rule.variables = append(c.rule.variables, variable{name: name, quality: byID})
+	if b.Variable < 0 {
+		b.Variable = len(c.rule.Compiled.Variables)
+		c.rule.Compiled.Variables = append(c.rule.Compiled.Variables, Variable{Name: name, Quality: ByID})
 	}
 	if introduce {
-		c.rule.variables[b.variable].learnField(cmp.Or(b.reading.Placeholder, b.reading.Field))
+		c.rule.Compiled.Variables[b.Variable].learnField(cmp.Or(b.Reading.Placeholder, b.Reading.Field))
 	}
-	if b.reading.Placeholder != "" && slices.ContainsFunc(p.bindings, bindsVariable(b.variable)) {
+	if b.Reading.Placeholder != "" && slices.ContainsFunc(p.Compiled.Bindings, bindsVariable(b.Variable)) {
 		c.errorf(written, "this pattern binds %q already", name)
 		return
 	}
-	p.bindings = append(p.bindings, b)
+	p.Compiled.Bindings = append(p.Compiled.Bindings, b)
 }
 
 // learnField takes in what kind of value a field holds.
-func (v *variable) learnField(field string) {
+func (v *Variable) learnField(field string) {
 	switch field {
 	case "container", "sandbox":
-		v.prefix = true
-		v.container = v.container || field == "container"
+		v.Prefix = true
+		v.Container = v.Container || field == "container"
 	case "pod", "pod_uid", "lock", "goroutine", "id_ptr": // id_ptr: where a dump shows an id by its address
 	default: // the kernel reuses pids, and words such as the name of a call are shared by many
-		v.quality = byProcess
+		v.Quality = ByProcess
 	}
 }
 
@@ -354,7 +286,7 @@ func (r *Rule) listAbsenceIDs() []string {
 }
 
 func (r *Rule) listBinds() []string {
-	return listTexts(r.variables, func(v *variable) string { return v.name })
+	return listTexts(r.Compiled.Variables, func(v *Variable) string { return v.Name })
 }
 
 // findStep returns the number of a step, or -1.
@@ -362,9 +294,9 @@ func (r *Rule) findStep(id string) int {
 	return slices.IndexFunc(r.Steps, func(s StepRule) bool { return s.ID == id })
 }
 
-// findBind returns the variable of a name, or -1.
-func (r *Rule) findBind(name string) int {
-	return slices.IndexFunc(r.variables, func(v variable) bool { return v.name == name })
+// FindBind returns the variable of a name, or -1.
+func (r *Rule) FindBind(name string) int {
+	return slices.IndexFunc(r.Compiled.Variables, func(v Variable) bool { return v.Name == name })
 }
 
 // resolve returns the index of a name among the known ones. Where it is none of them it says so and
@@ -391,7 +323,7 @@ func (c *compiler) resolveBind(name string, at ...any) int {
 func (c *compiler) resolveBit(id string, at ...any) uint64 {
 	i := c.resolve("unknown id", id, append(c.rule.listStepIDs(), c.rule.listAbsenceIDs()...), at)
 	if i >= len(c.rule.Steps) {
-		i += maxSteps - len(c.rule.Steps)
+		i += MaxSteps - len(c.rule.Steps)
 	}
 	return 1 << max(0, i)
 }
@@ -402,25 +334,25 @@ func (c *compiler) compileEdges() {
 		e := &c.rule.Edges[i]
 		c.requireWord(e.FromAt, ends, "edges", i, "from_at")
 		c.requireWord(e.ToAt, ends, "edges", i, "to_at")
-		pair := tie{edge: i, fromEnd: e.FromAt == "end", toEnd: e.ToAt == "end"}
+		pair := Tie{Edge: i, FromEnd: e.FromAt == "end", ToEnd: e.ToAt == "end"}
 		if e.Gap == nil && e.Overlap == "" {
 			c.errorf(yamlfile.Place{"edges", i}, "an edge wants a gap or an overlap")
 		}
 		if e.Gap != nil {
-			pair.measured = true
-			pair.min = c.parseDuration(e.Gap.Min, 0, "edges", i, "gap", "min")
-			pair.max = c.parseDuration(e.Gap.Max, math.MaxInt64, "edges", i, "gap", "max")
-			if pair.min > pair.max {
-				c.errorf(yamlfile.Place{"edges", i, "gap"}, "gap from %s to %s is empty", pair.min, pair.max)
+			pair.Measured = true
+			pair.Min = c.parseDuration(e.Gap.Min, 0, "edges", i, "gap", "min")
+			pair.Max = c.parseDuration(e.Gap.Max, math.MaxInt64, "edges", i, "gap", "max")
+			if pair.Min > pair.Max {
+				c.errorf(yamlfile.Place{"edges", i, "gap"}, "gap from %s to %s is empty", pair.Min, pair.Max)
 			}
 		}
 		if e.Overlap != "" {
-			pair.shared = true
-			pair.overlap = c.parseDuration(e.Overlap, 0, "edges", i, "overlap")
+			pair.Shared = true
+			pair.Overlap = c.parseDuration(e.Overlap, 0, "edges", i, "overlap")
 		}
 		c.addTies(pair, c.resolveSteps(e.From, i, "from"), c.resolveSteps(e.To, i, "to"))
 	}
-	c.rule.fromEdge = len(c.rule.ties)
+	c.rule.Compiled.FromEdge = len(c.rule.Compiled.Ties)
 }
 
 // resolveSteps are the steps at one end of an edge.
@@ -440,22 +372,22 @@ func (c *compiler) resolveSteps(ids StepIDs, edge int, key string) []int {
 }
 
 // addTies adds what an edge asks of each pair of its steps. Steps that do not exist are negative.
-func (c *compiler) addTies(pair tie, from, to []int) {
-	if len(c.rule.ties)+len(from)*len(to) > maxTies {
-		c.errorf(yamlfile.Place{"edges", pair.edge}, "the edges up to here tie more than %d pairs of steps", maxTies)
+func (c *compiler) addTies(pair Tie, from, to []int) {
+	if len(c.rule.Compiled.Ties)+len(from)*len(to) > maxTies {
+		c.errorf(yamlfile.Place{"edges", pair.Edge}, "the edges up to here tie more than %d pairs of steps", maxTies)
 		return
 	}
-	for _, pair.from = range from {
-		for _, pair.to = range to {
+	for _, pair.From = range from {
+		for _, pair.To = range to {
 			switch {
-			case pair.from < 0 || pair.to < 0:
+			case pair.From < 0 || pair.To < 0:
 				c.untied = true
 				continue
-			case pair.from == pair.to:
-				c.errorf(yamlfile.Place{"edges", pair.edge}, "step %q has an edge to itself", c.rule.Steps[pair.from].ID)
+			case pair.From == pair.To:
+				c.errorf(yamlfile.Place{"edges", pair.Edge}, "step %q has an edge to itself", c.rule.Steps[pair.From].ID)
 			}
-			pair.best = c.rule.rateBestJoin(pair.from, pair.to)
-			c.rule.ties = append(c.rule.ties, pair)
+			pair.Best = c.rule.rateBestJoin(pair.From, pair.To)
+			c.rule.Compiled.Ties = append(c.rule.Compiled.Ties, pair)
 		}
 	}
 }
@@ -473,11 +405,11 @@ func (c *compiler) parseDuration(s string, unset time.Duration, at ...any) time.
 
 // rateBestJoin is the best quality by which two steps can be tied.
 func (r *Rule) rateBestJoin(a, b int) int {
-	best := byTime
-	other := listVariables(r.Steps[b].patterns)
-	for _, v := range listVariables(r.Steps[a].patterns) {
+	best := ByTime
+	other := listVariables(r.Steps[b].Compiled.Patterns)
+	for _, v := range listVariables(r.Steps[a].Compiled.Patterns) {
 		if slices.Contains(other, v) {
-			best = max(best, r.variables[v].quality)
+			best = max(best, r.Compiled.Variables[v].Quality)
 		}
 	}
 	return best
@@ -512,8 +444,8 @@ func (c *compiler) addImpliedTies() {
 	for to := range group {
 		for from := range to {
 			if group[from] != group[to] {
-				c.rule.ties = append(c.rule.ties, tie{
-					edge: -1, from: from, to: to, shared: true, overlap: loose, best: c.rule.rateBestJoin(from, to),
+				c.rule.Compiled.Ties = append(c.rule.Compiled.Ties, Tie{
+					Edge: -1, From: from, To: to, Shared: true, Overlap: loose, Best: c.rule.rateBestJoin(from, to),
 				})
 			}
 		}
@@ -522,21 +454,21 @@ func (c *compiler) addImpliedTies() {
 
 // areTied says that two steps have an edge, or share a bind whichever alternatives they take.
 func (c *compiler) areTied(a, b int) bool {
-	edge := func(e tie) bool {
-		other, ok := e.findOther(a)
+	edge := func(e Tie) bool {
+		other, ok := e.FindOther(a)
 		return ok && other == b
 	}
-	own := listAlwaysBound(c.rule.Steps[a].patterns)
+	own := listAlwaysBound(c.rule.Steps[a].Compiled.Patterns)
 	shared := func(v int) bool { return slices.Contains(own, v) }
-	return slices.ContainsFunc(listAlwaysBound(c.rule.Steps[b].patterns), shared) ||
-		slices.ContainsFunc(c.rule.ties[:c.rule.fromEdge], edge)
+	return slices.ContainsFunc(listAlwaysBound(c.rule.Steps[b].Compiled.Patterns), shared) ||
+		slices.ContainsFunc(c.rule.Compiled.Ties[:c.rule.Compiled.FromEdge], edge)
 }
 
 // listAlwaysBound is the variables that every pattern binds.
 func listAlwaysBound(patterns []Pattern) []int {
 	return slices.DeleteFunc(listVariables(patterns), func(v int) bool {
 		return slices.ContainsFunc(patterns, func(p Pattern) bool {
-			return !slices.ContainsFunc(p.bindings, func(b binding) bool { return b.variable == v && !b.optional })
+			return !slices.ContainsFunc(p.Compiled.Bindings, func(b Binding) bool { return b.Variable == v && !b.Optional })
 		})
 	})
 }
@@ -545,7 +477,7 @@ func listAlwaysBound(patterns []Pattern) []int {
 // of: they could only swell the score. A symptom may stand for itself.
 func (c *compiler) checkReachable() {
 	var judged uint64
-	for _, e := range c.rule.Verdict.levels {
+	for _, e := range c.rule.Verdict.Compiled {
 		if e != nil {
 			judged |= e.CollectLeaves()
 		}
@@ -581,15 +513,15 @@ func (c *compiler) compileAbsences() {
 		if a.During != "" {
 			key = "during"
 		}
-		a.anchor = c.resolveStep(cmp.Or(a.Before, a.During), "absent", i, key)
+		a.Compiled.Anchor = c.resolveStep(cmp.Or(a.Before, a.During), "absent", i, key)
 		level, ok := levels[a.Level]
 		if !ok {
 			c.errorf(yamlfile.Place{"absent", i, "level"}, "unknown level %q%s", a.Level, spelling.DidYouMean(a.Level, slices.Sorted(maps.Keys(levels))))
 		}
-		a.level = level
+		a.Compiled.Level = level
 	}
-	if len(c.rule.Absent) > maxSteps {
-		c.errorf(yamlfile.Place{"absent"}, "more than %d absences", maxSteps)
+	if len(c.rule.Absent) > MaxSteps {
+		c.errorf(yamlfile.Place{"absent"}, "more than %d absences", MaxSteps)
 	}
 }
 
@@ -600,8 +532,8 @@ var levels = map[string]event.Level{
 
 // countUses notes that a pattern speaks of its variables.
 func (c *compiler) countUses(p Pattern) {
-	for _, b := range p.bindings {
-		c.countUse(b.variable)
+	for _, b := range p.Compiled.Bindings {
+		c.countUse(b.Variable)
 	}
 }
 
@@ -612,11 +544,11 @@ func (c *compiler) compileObjections() {
 		c.countUses(o.Pattern)
 		c.requireText(o.Why, "rules_out", i, "why")
 		c.requireWord(o.Effect, effects, "rules_out", i, "effect")
-		o.anchor = -1
+		o.Compiled.Anchor = -1
 		if o.During != "" {
-			o.anchor = c.resolveStep(o.During, "rules_out", i, "during")
+			o.Compiled.Anchor = c.resolveStep(o.During, "rules_out", i, "during")
 		}
-		o.near = c.parseDuration(o.Near, 0, "rules_out", i, "near")
+		o.Compiled.Near = c.parseDuration(o.Near, 0, "rules_out", i, "near")
 		if o.Near != "" && o.During == "" {
 			c.errorf(yamlfile.Place{"rules_out", i, "near"}, "near is measured from the step of during, and there is none")
 		}
@@ -642,10 +574,10 @@ func (c *compiler) compileVerdicts() {
 			c.errorf(yamlfile.Place{"verdict", row.level.String()}, "%v", err)
 			continue
 		}
-		if e.CollectLeaves()&(1<<maxSteps-1) == 0 {
+		if e.CollectLeaves()&(1<<MaxSteps-1) == 0 {
 			c.errorf(yamlfile.Place{"verdict", row.level.String()}, "a verdict needs a step: absence alone proves nothing")
 		}
-		v.levels[row.level] = e
+		v.Compiled[row.level] = e
 	}
 	if !found {
 		c.errorf(yamlfile.Place{"verdict"}, "verdict has no condition")
@@ -656,19 +588,19 @@ func (c *compiler) compileVerdicts() {
 func (c *compiler) compileTexts() {
 	r := c.rule
 	for i := range r.Steps {
-		r.Steps[i].text = c.compileTemplate(r.Steps[i].Text, true, "steps", i, "text")
+		r.Steps[i].Compiled.Text = c.compileTemplate(r.Steps[i].Text, true, "steps", i, "text")
 	}
-	r.headline = c.compileTemplate(r.Headline, false, "headline")
+	r.Compiled.Headline = c.compileTemplate(r.Headline, false, "headline")
 	for i := range r.Remediation.Now {
 		c.compileAction(&r.Remediation.Now[i], yamlfile.Place{"remediation", "now", i})
 	}
 	for i := range r.Notes {
 		n := &r.Notes[i]
 		c.requireText(n.Text, "notes", i, "text")
-		n.text = c.compileTemplate(n.Text, false, "notes", i, "text")
+		n.Compiled = c.compileTemplate(n.Text, false, "notes", i, "text")
 		if n.When != nil {
-			n.When.step = c.resolveStep(n.When.Step, "notes", i, "when", "step")
-			n.When.conditions = c.compileBindless(n.When.Match, yamlfile.Place{"notes", i, "when", "match"})
+			n.When.Compiled.Step = c.resolveStep(n.When.Step, "notes", i, "when", "step")
+			n.When.Compiled.Conditions = c.compileBindless(n.When.Match, yamlfile.Place{"notes", i, "when", "match"})
 		}
 		if n.Now != nil {
 			c.compileAction(n.Now, yamlfile.Place{"notes", i, "now"})
@@ -686,7 +618,7 @@ func (c *compiler) compileTemplate(s string, own bool, at ...any) template.Templ
 
 // listNames are the names that a text of the rule may speak of. Own says that it is the text of a step.
 func (c *compiler) listNames(own bool) template.Scope {
-	return template.Scope{Steps: c.rule.findStep, Variables: c.rule.findBind, Captured: c.findCaptured, Own: own}
+	return template.Scope{Steps: c.rule.findStep, Variables: c.rule.FindBind, Captured: c.findCaptured, Own: own}
 }
 
 // countUse notes that something speaks of a variable.
@@ -694,10 +626,10 @@ func (c *compiler) countUse(variable int) { c.uses[variable]++ }
 
 // findCaptured returns the variable that a step takes from a text under a name, or -1.
 func (c *compiler) findCaptured(step int, name string) int {
-	for _, p := range c.rule.Steps[step].patterns {
-		for _, b := range p.bindings {
-			if b.reading.Placeholder == name {
-				return b.variable
+	for _, p := range c.rule.Steps[step].Compiled.Patterns {
+		for _, b := range p.Compiled.Bindings {
+			if b.Reading.Placeholder == name {
+				return b.Variable
 			}
 		}
 	}
@@ -720,14 +652,14 @@ func (c *compiler) countJoins() {
 func (c *compiler) checkUnusedBinds() {
 	for i := range c.rule.Steps {
 		s := &c.rule.Steps[i]
-		for _, v := range listVariables(s.patterns) {
+		for _, v := range listVariables(s.Compiled.Patterns) {
 			if c.uses[v] != 1 {
 				continue
 			}
-			j := slices.IndexFunc(s.patterns, func(p Pattern) bool { return slices.ContainsFunc(p.bindings, bindsVariable(v)) })
-			b := s.patterns[j].bindings[slices.IndexFunc(s.patterns[j].bindings, bindsVariable(v))]
-			name, hint := c.rule.variables[v].name, ""
-			if b.reading.Placeholder != "" {
+			j := slices.IndexFunc(s.Compiled.Patterns, func(p Pattern) bool { return slices.ContainsFunc(p.Compiled.Bindings, bindsVariable(v)) })
+			b := s.Compiled.Patterns[j].Compiled.Bindings[slices.IndexFunc(s.Compiled.Patterns[j].Compiled.Bindings, bindsVariable(v))]
+			name, hint := c.rule.Compiled.Variables[v].Name, ""
+			if b.Reading.Placeholder != "" {
 				hint = "; {} stands for any word"
 			}
 			c.errorf(append(s.placeOf(i, j), b.key...), "bind %q is used nowhere else%s", name, hint)
@@ -735,8 +667,8 @@ func (c *compiler) checkUnusedBinds() {
 	}
 }
 
-func bindsVariable(variable int) func(binding) bool {
-	return func(b binding) bool { return b.variable == variable }
+func bindsVariable(variable int) func(Binding) bool {
+	return func(b Binding) bool { return b.Variable == variable }
 }
 
 // placeOf is the place of pattern j of step i in the file.

@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"cmp"
@@ -17,10 +17,9 @@ import (
 
 // TestDocs: docs/rules.md is what the catalogue says.
 func TestDocs(t *testing.T) {
-	cat, err := Builtin()
-	require.NoError(t, err)
+	cat := loadAll(t, builtinFiles)
 	var p page
-	p.line("<!-- Generated from internal/rules/catalog: go test ./internal/rules -update. -->")
+	p.line("<!-- Generated from internal/rules/catalog: go test ./internal/rules/language -update. -->")
 	p.line("# Rules\n")
 	p.line("What plegdiag knows to look for. `plegdiag rules explain ID` prints the same in a terminal, also of a user's own rules;")
 	p.line("[rule-language.md](rule-language.md) says how to write one, [events.md](events.md) lists what a step can match. A rule names a cause only where its steps are in the evidence;")
@@ -29,7 +28,7 @@ func TestDocs(t *testing.T) {
 	for i := range cat.Rules {
 		p.rule(&cat.Rules[i])
 	}
-	p.golden(t, "../../docs/rules.md")
+	p.golden(t, "../../../docs/rules.md")
 }
 
 // golden compares the page with its file, or writes it.
@@ -40,7 +39,7 @@ func (p *page) golden(t *testing.T, path string) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), p.String(), "go test ./internal/rules -update accepts it")
+	require.Equal(t, string(want), p.String(), "go test ./internal/rules/language -update accepts it")
 }
 
 // page is a Markdown page.
@@ -88,7 +87,7 @@ func actionText(a *Action) string {
 // highest is the best that a rule can say: its role and its verdict.
 func highest(r *Rule) string {
 	for level := Confirmed; level >= Possible; level-- {
-		if r.Verdict.levels[level] != nil {
+		if r.Verdict.Compiled[level] != nil {
 			return string(r.Role) + ", " + level.String()
 		}
 	}
@@ -101,8 +100,8 @@ func (p *page) rule(r *Rule) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		var seen []string
-		for j := range s.patterns {
-			seen = append(seen, mdText(s.patterns[j].describe(j > 0)))
+		for j := range s.Compiled.Patterns {
+			seen = append(seen, mdText(s.Compiled.Patterns[j].describe(j > 0)))
 		}
 		if s.All {
 			seen = append(seen, s.describeNumber())
@@ -180,7 +179,7 @@ func reference(s string) string {
 // TestEventsDoc: docs/events.md is what package event declares.
 func TestEventsDoc(t *testing.T) {
 	var p page
-	p.line("<!-- Generated from internal/event: go test ./internal/rules -update. -->")
+	p.line("<!-- Generated from internal/event: go test ./internal/rules/language -update. -->")
 	p.line("# Events\n")
 	p.line("What plegdiag makes of logs, dumps, traces, samples and listings, and what the steps of rules match and bind.")
 	p.line("`plegdiag rules events KIND` prints one kind in a terminal, or with `-o json` for programs (`plegdiag.events/v1`).")
@@ -212,7 +211,7 @@ func TestEventsDoc(t *testing.T) {
 			p.line("\nEvery key=value of the line is a field by its key, as text.")
 		}
 	}
-	p.golden(t, "../../docs/events.md")
+	p.golden(t, "../../../docs/events.md")
 }
 
 // anchor is how Markdown calls the section of a kind.

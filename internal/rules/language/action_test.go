@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"strings"
@@ -7,25 +7,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 )
-
-// cure is a rule with a cure, in two lines of its remediation.
-const cure = `
-id: cure
-title: One
-role: root
-headline: "one"
-needs: [{any: [containerd.log], collect: c}]
-steps:
-  - {id: one, role: cause, text: one, kind: a, bind: {container: cid}}
-  - {id: two, role: cause, text: two, kind: b, bind: {container: cid}}
-edges: [{from: one, to: two, gap: {min: 0s}}]
-verdict: {possible: one and two}
-remediation:
-  now:
-    - "wait: {it} ends"
-    - {do: "End it, its process is {one.method}.", commands: ["P={one.took/one.method}; cat /proc/$P/comm", "kill {one.method} {cid|id} ${P:?none} {a,b} {}"],
-       hazard: ends it, find: {one.method: "shown by pgrep -x runc.", one.took/one.method: "shown by pgrep, too.", cid: "shown by crictl ps."}}
-`
 
 func TestActionProblems(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{

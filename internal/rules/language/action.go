@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"cmp"
@@ -83,16 +83,16 @@ func (c *compiler) compileCommand(command string, used map[string]bool, at ...an
 	return t
 }
 
-// expand is what to do about a match.
-func (r *Remediation) expand(s template.Seen) Remediation {
+// Expand is what to do about a match.
+func (r *Remediation) Expand(s template.Seen) Remediation {
 	filled := Remediation{Durable: r.Durable}
 	for i := range r.Now {
-		filled.Now = append(filled.Now, r.Now[i].expand(s))
+		filled.Now = append(filled.Now, r.Now[i].Expand(s))
 	}
 	return filled
 }
 
-func (a *Action) expand(s template.Seen) Action {
+func (a *Action) Expand(s template.Seen) Action {
 	if a.alone {
 		return Action{Do: a.Do}
 	}

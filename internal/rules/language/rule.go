@@ -1,6 +1,12 @@
-package rules
+// Package language turns rule files into rules that are checked, compiled and ready to be matched, and
+// says of each mistake where it stands. It also lints rules and explains them as prose. It knows the
+// shape of events and not what happened: what a rule finds is decided in package rules.
+package language
 
 import (
+	"cmp"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -47,16 +53,23 @@ type Rule struct {
 	// Forecast are the numbers that grow towards a limit at which this happens.
 	Forecast []ForecastRule
 
-	headline  template.Template
-	variables []variable
-	// ties are the pairs of steps of all edges, then those implied between steps that nothing else
+	Compiled CompiledRule `yaml:"-"`
+
+	lines []event.LineWatch // of its log.line patterns
+}
+
+// CompiledRule is what [Load] makes of a rule. As all that is compiled it stands in a field that no
+// file can set, belongs to the catalogue, and is the same for all who read it.
+type CompiledRule struct {
+	Headline  template.Template
+	Variables []Variable // the binds of the rule
+	// Ties are the pairs of steps of all edges, then those implied between steps that nothing else
 	// ties: so many come from Edges.
-	ties     []tie
-	fromEdge int
-	// edged and related are, by step, the steps to which it has a tie, and those to which it has
-	// one or may share a bind.
-	edged, related []uint64
-	lines          []event.LineWatch // of its log.line patterns
+	Ties     []Tie
+	FromEdge int
+	// Edged and Related are, by step, the steps to which it has a tie, and those to which it has
+	// one or may share a bind, as bits.
+	Edged, Related []uint64
 }
 
 // VersionRange says for which versions of a component the rule can hold.
@@ -64,7 +77,7 @@ type VersionRange struct {
 	Fact     string // "kubelet.version"
 	Affected string // "<1.14.0", ">=1.7.0 <1.7.17 || 2.0.0"
 
-	affected version.Range
+	Compiled version.Range `yaml:"-"` // of Affected
 }
 
 // Need is a group of sources of which one is enough, and how to collect it.
@@ -84,8 +97,13 @@ type Pattern struct {
 	// "field|optional" an event may lack the field.
 	Bind map[string]string
 
-	conditions []condition.Condition
-	bindings   []binding
+	Compiled CompiledPattern `yaml:"-"`
+}
+
+// CompiledPattern is a pattern made ready to be asked of events.
+type CompiledPattern struct {
+	Conditions []condition.Condition // in the order of their keys in Match
+	Bindings   []Binding
 }
 
 // StepRule is one step of the causal chain.
@@ -105,9 +123,14 @@ type StepRule struct {
 	// field of that name says.
 	Certainty string
 
-	text     template.Template
-	patterns []Pattern
-	events   eventSet
+	Compiled CompiledStep `yaml:"-"`
+}
+
+// CompiledStep is a step made ready to be looked up.
+type CompiledStep struct {
+	Text     template.Template
+	Patterns []Pattern // the alternatives, in their order
+	Events   EventSet
 }
 
 // EdgeRule says how steps lie in time: each step of From to each step of To. Both a gap and an
@@ -132,15 +155,31 @@ type StepIDs []string
 // SetText makes a list of one id, which needs no brackets.
 func (ids *StepIDs) SetText(text string) { *ids = StepIDs{text} }
 
-// tie is one pair of steps of an edge, compiled.
-type tie struct {
-	edge             int // that says it, in Rule.Edges; -1 for an implied one
-	from, to         int // steps
-	min, max         time.Duration
-	overlap          time.Duration
-	fromEnd, toEnd   bool // which ends the gap is measured between; the starts otherwise
-	measured, shared bool // asks for a gap, for an overlap
-	best             int  // upper bound of its quality, by the binds that both steps may have
+// CompareRoles orders the roles of steps, as a chain tells them: cause, mechanism, symptom, recovery.
+func CompareRoles(a, b string) int {
+	return cmp.Compare(slices.Index(stepRoles, a), slices.Index(stepRoles, b))
+}
+
+// Tie is one pair of steps of an edge, compiled.
+type Tie struct {
+	Edge             int // that says it, in Rule.Edges; -1 for an implied one
+	From, To         int // steps
+	Min, Max         time.Duration
+	Overlap          time.Duration
+	FromEnd, ToEnd   bool // which ends the gap is measured between; the starts otherwise
+	Measured, Shared bool // asks for a gap, for an overlap
+	Best             int  // upper bound of its quality, by the binds that both steps may have
+}
+
+// FindOther returns the step at the other end of an edge.
+func (e *Tie) FindOther(step int) (int, bool) {
+	switch step {
+	case e.From:
+		return e.To, true
+	case e.To:
+		return e.From, true
+	}
+	return -1, false
 }
 
 // Gap bounds a distance in time. An empty Min is 0s, an empty Max has no limit.
@@ -158,17 +197,25 @@ type Absence struct {
 	// Empty for any.
 	Level string
 
-	anchor int
-	level  event.Level
-	events eventSet
+	Compiled CompiledAbsence `yaml:"-"`
+}
+
+// CompiledAbsence is an absence made ready to be looked up.
+type CompiledAbsence struct {
+	Anchor int         // the step of Before or During
+	Level  event.Level // NoLevel for any
+	Events EventSet
 }
 
 // Conditions are the expressions over ids of steps and absences: and, or, parentheses.
 type Conditions struct {
 	Confirmed, Likely, Possible string
 
-	levels [Confirmed + 1]*logic.Expression // by verdict; nil where the rule has none
+	Compiled [Confirmed + 1]*logic.Expression `yaml:"-"` // by verdict; nil where the rule has none
 }
+
+// CanConfirm says whether anything makes the rule confirmed.
+func (r *Rule) CanConfirm() bool { return r.Verdict.Compiled[Confirmed] != nil }
 
 // Objection is evidence that speaks against a match.
 type Objection struct {
@@ -182,9 +229,20 @@ type Objection struct {
 	Why    string
 	Effect string // "ruled-out" (also when empty) or "lowers"
 
-	anchor int // -1 without During
-	near   time.Duration
-	events eventSet
+	Compiled CompiledObjection `yaml:"-"`
+}
+
+// CompiledObjection is an objection made ready to be looked up.
+type CompiledObjection struct {
+	Anchor int // the step of During; -1 without it
+	Near   time.Duration
+	Events EventSet
+}
+
+// BindsAlways says that a contradiction binds values that its event must have: it speaks only
+// against events that have bound the same.
+func (o *Objection) BindsAlways() bool {
+	return slices.ContainsFunc(o.Pattern.Compiled.Bindings, func(b Binding) bool { return !b.Optional })
 }
 
 // Deeper is a rule that may be the cause of this one.
@@ -201,7 +259,7 @@ type NoteRule struct {
 	// nothing about that.
 	Now *Action
 
-	text template.Template
+	Compiled template.Template `yaml:"-"` // of Text
 }
 
 // When is a condition on the event of one step.
@@ -209,38 +267,55 @@ type When struct {
 	Step  string
 	Match map[string]any
 
-	step       int
-	conditions []condition.Condition
+	Compiled CompiledWhen `yaml:"-"`
 }
 
-// variable is a bind of a rule.
-type variable struct {
-	name string
-	// prefix says that it holds container or sandbox ids, which write-ups cut short.
-	prefix bool
-	// quality is how well it ties two events together.
-	quality int
-	// container says that it holds a container's id.
-	container bool
+// CompiledWhen is a condition on a step made ready to be asked.
+type CompiledWhen struct {
+	Step       int
+	Conditions []condition.Condition
 }
 
-// binding is one bound field of a pattern.
-type binding struct {
-	reading  condition.Reading
-	variable int
-	optional bool  // an event may lack it
+// Variable is a bind of a rule.
+type Variable struct {
+	Name string
+	// Prefix says that it holds container or sandbox ids, which write-ups cut short.
+	Prefix bool
+	// Quality is how well it ties two events together.
+	Quality int // ByID or ByProcess
+	// Container says that it holds a container's id.
+	Container bool
+}
+
+// Binding is one bound field of a pattern.
+type Binding struct {
+	Reading  condition.Reading
+	Variable int
+	Optional bool  // an event may lack it
 	key      []any // where it stands in the pattern: {"bind", "container"}
 }
+
+// Qualities of the tie between two events, in thousandths. They are the
+// weights of timeline-based correlation everywhere: an id says more than a
+// process number, which the kernel reuses, and that more than mere time.
+const (
+	ByID      = 1000
+	ByProcess = 800
+	ByTime    = 500
+)
+
+// NoLimit stands for no limit of time; its double still fits a time.Duration.
+const NoLimit = time.Duration(math.MaxInt64 / 2)
 
 // defaultWeight is the weight of a step that names none.
 const defaultWeight = 10
 
-// maxSteps bounds a rule: sets of steps are bit masks.
-const maxSteps = 32
+// MaxSteps bounds a rule: sets of steps are bit masks.
+const MaxSteps = 32
 
 // maxTies bounds the pairs of steps that the edges of a rule speak of: twice as many as there are
-// pairs of maxSteps steps. The search looks at each of them for every event that it tries.
-const maxTies = maxSteps * maxSteps
+// pairs of MaxSteps steps. The search looks at each of them for every event that it tries.
+const maxTies = MaxSteps * MaxSteps
 
 // The words of the language, by the key they stand behind. An empty one is for a key that may be
 // missing.

@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"strings"
@@ -110,14 +110,14 @@ func TestWarnings(t *testing.T) {
 	}})
 	require.EqualError(t, err, `a.yaml:4:16: warning: unknown source "containrd.log"; did you mean "containerd.log"?
 b.yaml:6:45: unknown kind "aa"`, "with a mistake, warnings of other files are told, too")
-	cat, err := Load(event.Kinds(), BuiltinFiles())
+	cat, err := Load(event.Kinds(), builtinFiles)
 	require.NoError(t, err)
 	require.Empty(t, cat.Warnings, "in the catalogue a warning is a mistake")
 }
 
 // TestLines: what the rules of a catalogue ask for by text, as it stands in any file.
 func TestLines(t *testing.T) {
-	cat := catalogOf(t, strings.Replace(whole, "kind: a, bind: {container: cid}", `any: [
+	cat := loadText(t, strings.Replace(whole, "kind: a, bind: {container: cid}", `any: [
       {kind: log.line, match: {component: chronyd, text|contains: 'stepped "clock" by', text|re: "x"}, bind: {container: cid}},
       {kind: log.line, match: {component|in: [kubelet, containerd], text|in: [no such host, "disk <sda> is lost"]}, bind: {container: cid}},
       {kind: log.line, match: {error|startswith: "größer als erlaubt"}, bind: {container: cid}}]`, 1))

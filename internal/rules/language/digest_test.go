@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"testing"
@@ -25,7 +25,7 @@ func TestDigest(t *testing.T) {
 	require.Equal(t, one, digest(tree(map[string]string{"b.yaml": "y", "a.yaml": "x"})), "only rules count")
 	require.NotEqual(t, one, digest(tree(map[string]string{"a.yaml": "xy", "b.yaml": ""})))
 	require.NotEqual(t, one, digest(tree(map[string]string{"a.yaml": "x", "c.yaml": "y"})))
-	require.NotEqual(t, digest(BuiltinFiles()), digest(BuiltinFiles(), tree(map[string]string{"a.yaml": "x"})))
+	require.NotEqual(t, digest(builtinFiles), digest(builtinFiles, tree(map[string]string{"a.yaml": "x"})))
 	_, err := Digest(Files{FS: fstest.MapFS{}, Only: "missing.yaml"})
 	require.Error(t, err)
 }

@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"slices"
@@ -44,13 +44,18 @@ type TellRule struct {
 	// AtMost caps what the tell may prove, with whatever effect: "possible". Empty for no cap.
 	AtMost string `yaml:"at_most"`
 
-	text     template.Template
-	patterns []Pattern
-	events   eventSet
-	within   time.Duration // ever for any
-	lasts    time.Duration
-	begins   time.Duration // of BeginsWithin; ever for no limit
-	step     int           // whose events its text speaks of: that of Step, or one behind the last
+	Compiled CompiledTell `yaml:"-"`
+}
+
+// CompiledTell is a tell, a support or an effect made ready to be looked up.
+type CompiledTell struct {
+	Text     template.Template
+	Patterns []Pattern // the alternatives, in their order
+	Events   EventSet
+	Within   time.Duration // [NoLimit] for any
+	Lasts    time.Duration
+	Begins   time.Duration // of BeginsWithin; [NoLimit] where there is none
+	Step     int           // whose events its text speaks of: that of Step, or one behind the last
 }
 
 var (
@@ -84,9 +89,9 @@ func (c *compiler) compileTell(t *TellRule, at yamlfile.Place) {
 		c.errorf(at.In("min"), "min counts events: %d is none", t.Min)
 	}
 	t.Min = max(t.Min, 1)
-	t.within = c.parseDuration(t.Within, time.Duration(ever), at.In("within")...)
-	t.lasts = c.parseDuration(t.Lasts, 0, at.In("lasts")...)
-	t.begins = c.parseDuration(t.BeginsWithin, time.Duration(ever), at.In("begins_within")...)
+	t.Compiled.Within = c.parseDuration(t.Within, NoLimit, at.In("within")...)
+	t.Compiled.Lasts = c.parseDuration(t.Lasts, 0, at.In("lasts")...)
+	t.Compiled.Begins = c.parseDuration(t.BeginsWithin, NoLimit, at.In("begins_within")...)
 	if t.Step != "" {
 		c.copyStep(t, at)
 		return
@@ -98,28 +103,28 @@ func (c *compiler) compileTell(t *TellRule, at yamlfile.Place) {
 	if (t.Kind != "") == (len(t.Any) > 0) {
 		c.errorf(at, "%q wants either a kind, or alternatives under any, or a step", t.ID)
 	}
-	t.patterns = t.Any
+	t.Compiled.Patterns = t.Any
 	if len(t.Any) == 0 {
-		t.patterns = []Pattern{t.Pattern}
+		t.Compiled.Patterns = []Pattern{t.Pattern}
 	}
-	for i := range t.patterns {
-		c.compilePattern(&t.patterns[i], t.placeOf(at, i), false)
-		c.countUses(t.patterns[i])
+	for i := range t.Compiled.Patterns {
+		c.compilePattern(&t.Compiled.Patterns[i], t.placeOf(at, i), false)
+		c.countUses(t.Compiled.Patterns[i])
 	}
-	t.step = len(c.rule.Steps)
+	t.Compiled.Step = len(c.rule.Steps)
 	in := template.Scope{
 		Steps: func(id string) int {
 			if id == t.ID {
-				return t.step
+				return t.Compiled.Step
 			}
 			return -1
 		},
-		Variables: c.rule.findBind,
+		Variables: c.rule.FindBind,
 		Captured:  func(int, string) int { return -1 },
 		Own:       true,
 	}
 	var err error
-	if t.text, err = template.Parse(t.Text, in, c.countUse); err != nil {
+	if t.Compiled.Text, err = template.Parse(t.Text, in, c.countUse); err != nil {
 		c.errorf(at.In("text"), "%v", err)
 	}
 }
@@ -145,12 +150,12 @@ func (c *compiler) copyStep(t *TellRule, at yamlfile.Place) {
 	if t.ID == "" {
 		t.ID = s.ID
 	}
-	t.step, t.patterns = i, s.patterns
-	t.text = c.compileTemplate(s.Text, true, "steps", i, "text")
+	t.Compiled.Step, t.Compiled.Patterns = i, s.Compiled.Patterns
+	t.Compiled.Text = c.compileTemplate(s.Text, true, "steps", i, "text")
 }
 
-// countsFor says whether an effect counts for the tells of a rule.
-func (t *TellRule) countsFor(r *Rule) bool {
+// CountsFor says whether an effect counts for the tells of a rule.
+func (t *TellRule) CountsFor(r *Rule) bool {
 	return (t.Role == string(NotReady)) == (r.Role == NotReady)
 }
 
@@ -207,13 +212,13 @@ func (l *linter) checkTell(t *TellRule, at yamlfile.Place) {
 		return
 	}
 	var kinds []event.Kind
-	for i := range t.patterns {
-		l.checkPattern(&t.patterns[i], t.placeOf(at, i))
-		kinds = append(kinds, t.patterns[i].Kind)
+	for i := range t.Compiled.Patterns {
+		l.checkPattern(&t.Compiled.Patterns[i], t.placeOf(at, i))
+		kinds = append(kinds, t.Compiled.Patterns[i].Kind)
 	}
 	slices.Sort(kinds)
 	kinds = slices.Compact(kinds)
-	l.checkFields(t.text, kinds, at.In("text")...)
+	l.checkFields(t.Compiled.Text, kinds, at.In("text")...)
 	if t.Same != "" {
 		l.checkField(kinds, t.Same, at.In("same")...)
 	}

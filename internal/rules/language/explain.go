@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"bufio"
@@ -140,13 +140,21 @@ var placeholder = regexp.MustCompile(`\{([^{}|]*)(?:\|[^{}]*)?\}`)
 // <duration>.
 func namePlaceholders(text string) string { return placeholder.ReplaceAllString(text, "<$1>") }
 
-// describe is the step in words: the first clause of its text, with … where only a match has a
+// Describe is the step in words: the first clause of its text, with … where only a match has a
 // value: "umount2 takes …". It is empty for a text of values alone, which says nothing here.
-func (s *StepRule) describe() string {
+func (s *StepRule) Describe() string {
 	return describeText(s.Text)
 }
 
-// describeText is the first clause of the text of a step or a tell, see [StepRule.describe].
+// Describe is the tell in words, as [StepRule.Describe].
+func (t *TellRule) Describe(r *Rule) string {
+	if t.Step != "" {
+		return r.Steps[t.Compiled.Step].Describe()
+	}
+	return describeText(t.Text)
+}
+
+// describeText is the first clause of the text of a step or a tell, see [StepRule.Describe].
 func describeText(clause string) string {
 	for _, end := range []string{";", ", ", " ("} {
 		clause, _, _ = strings.Cut(clause, end)
@@ -162,8 +170,8 @@ func (p *prose) writeSteps(r *Rule) {
 	for i := range r.Steps {
 		s := &r.Steps[i]
 		p.writeWrapped("  - ", fmt.Sprintf("%s (%s): %s", s.ID, s.Role, namePlaceholders(s.Text)))
-		for j := range s.patterns {
-			p.writeWrapped("      ", s.patterns[j].describe(j > 0))
+		for j := range s.Compiled.Patterns {
+			p.writeWrapped("      ", s.Compiled.Patterns[j].describe(j > 0))
 		}
 		if s.All {
 			p.writeWrapped("      ", s.describeNumber())
@@ -290,8 +298,8 @@ func (t *TellRule) explain() string {
 		text = fmt.Sprintf("%s: as the step %s", t.ID, t.Step)
 	}
 	var patterns []string
-	for i := range t.patterns {
-		patterns = append(patterns, t.patterns[i].describe(i > 0))
+	for i := range t.Compiled.Patterns {
+		patterns = append(patterns, t.Compiled.Patterns[i].describe(i > 0))
 	}
 	text += " (" + strings.Join(patterns, " ")
 	if t.Min > 1 {

@@ -1,4 +1,4 @@
-package rules
+package language
 
 import (
 	"fmt"
@@ -21,8 +21,8 @@ import (
 func lint(r *Rule, src *yamlfile.Source, known []event.KindInfo) yamlfile.Problems {
 	l := &linter{compiler: compiler{rule: r, src: src}, known: known}
 	for i := range r.Steps {
-		for j := range r.Steps[i].patterns {
-			l.checkPattern(&r.Steps[i].patterns[j], r.Steps[i].placeOf(i, j))
+		for j := range r.Steps[i].Compiled.Patterns {
+			l.checkPattern(&r.Steps[i].Compiled.Patterns[j], r.Steps[i].placeOf(i, j))
 		}
 		l.checkShadowed(i)
 	}
@@ -45,12 +45,12 @@ func lint(r *Rule, src *yamlfile.Source, known []event.KindInfo) yamlfile.Proble
 		}
 	}
 	for i := range r.Exposed {
-		l.checkContradictions(r.Exposed[i].conditions, nil, yamlfile.Place{"exposed", i}, "facts")
+		l.checkContradictions(r.Exposed[i].Compiled, nil, yamlfile.Place{"exposed", i}, "facts")
 	}
 	for i := range r.Forecast {
 		f, at := &r.Forecast[i], yamlfile.Place{"forecast", i}
 		l.checkPattern(&f.Pattern, at)
-		for key, field := range map[string]string{"value": f.Value, "rate": f.Rate, "limit": f.field} {
+		for key, field := range map[string]string{"value": f.Value, "rate": f.Rate, "limit": f.Compiled.Field} {
 			if field != "" {
 				l.checkField([]event.Kind{f.Kind}, field, at.In(key)...)
 			}
@@ -70,7 +70,7 @@ type linter struct {
 
 // checkPattern checks the conditions of a pattern, its kind, and the fields it matches and binds.
 func (l *linter) checkPattern(p *Pattern, at yamlfile.Place) {
-	l.checkContradictions(p.conditions, p.Bind, at, "match")
+	l.checkContradictions(p.Compiled.Conditions, p.Bind, at, "match")
 	if p.Kind == "" || l.known == nil {
 		return
 	}
@@ -80,8 +80,8 @@ func (l *linter) checkPattern(p *Pattern, at yamlfile.Place) {
 		l.errorf(at.In("kind"), "unknown kind %q%s", p.Kind, spelling.DidYouMean(string(p.Kind), kinds))
 		return
 	}
-	for i := range p.conditions {
-		c := &p.conditions[i]
+	for i := range p.Compiled.Conditions {
+		c := &p.Compiled.Conditions[i]
 		written := at.In("match", c.WrittenKey())
 		l.checkField([]event.Kind{p.Kind}, c.Field, written...)
 		if f := info.Field(event.Key(c.Field)); f != nil {
@@ -146,7 +146,7 @@ func joinKinds(kinds []event.Kind) string {
 // listKinds is every kind that a step takes.
 func (r *Rule) listKinds(step int) []event.Kind {
 	var kinds []event.Kind
-	for _, p := range r.Steps[step].patterns {
+	for _, p := range r.Steps[step].Compiled.Patterns {
 		kinds = append(kinds, p.Kind)
 	}
 	slices.Sort(kinds)
@@ -185,27 +185,27 @@ func (l *linter) readsLog(source string) bool {
 		program, isLog := strings.CutSuffix(source, ".log")
 		return isLog && p.Kind == event.KindLogLine && slices.Contains(p.listComponents(), program)
 	}
-	return slices.ContainsFunc(l.rule.listPatterns(), asked)
+	return slices.ContainsFunc(l.rule.ListPatterns(), asked)
 }
 
 // checkTexts checks the fields that texts and notes speak of, and the commands.
 func (l *linter) checkTexts() {
 	r := l.rule
 	for i := range r.Steps {
-		l.checkTemplate(r.Steps[i].text, i, "steps", i, "text")
+		l.checkTemplate(r.Steps[i].Compiled.Text, i, "steps", i, "text")
 	}
-	l.checkTemplate(r.headline, template.OwnStep, "headline")
+	l.checkTemplate(r.Compiled.Headline, template.OwnStep, "headline")
 	for i := range r.Remediation.Now {
 		l.checkAction(&r.Remediation.Now[i], yamlfile.Place{"remediation", "now", i})
 	}
 	for i := range r.Notes {
-		l.checkTemplate(r.Notes[i].text, template.OwnStep, "notes", i, "text")
+		l.checkTemplate(r.Notes[i].Compiled, template.OwnStep, "notes", i, "text")
 		if now := r.Notes[i].Now; now != nil {
 			l.checkAction(now, yamlfile.Place{"notes", i, "now"})
 		}
-		if when := r.Notes[i].When; when != nil && when.step >= 0 {
+		if when := r.Notes[i].When; when != nil && when.Compiled.Step >= 0 {
 			for _, key := range slices.Sorted(maps.Keys(when.Match)) {
-				l.checkField(r.listKinds(when.step), key, "notes", i, "when", "match", key)
+				l.checkField(r.listKinds(when.Compiled.Step), key, "notes", i, "when", "match", key)
 			}
 		}
 	}
@@ -243,8 +243,8 @@ func (c *compiler) addLineWatches(p *Pattern, at yamlfile.Place) {
 		return
 	}
 	var literals []string
-	for i := range p.conditions {
-		found := p.conditions[i].ListLiterals()
+	for i := range p.Compiled.Conditions {
+		found := p.Compiled.Conditions[i].ListLiterals()
 		if found != nil && (literals == nil || shortestLength(found) > shortestLength(literals)) {
 			literals = found
 		}
@@ -264,8 +264,8 @@ func (c *compiler) addLineWatches(p *Pattern, at yamlfile.Place) {
 
 // listComponents are those whose lines a pattern takes; one empty name for anybody's.
 func (p *Pattern) listComponents() []string {
-	for i := range p.conditions {
-		if c := &p.conditions[i]; c.Field == "component" {
+	for i := range p.Compiled.Conditions {
+		if c := &p.Compiled.Conditions[i]; c.Field == "component" {
 			if named := c.ListNames(); named != nil {
 				return named
 			}
@@ -304,9 +304,9 @@ func (l *linter) checkContradictions(conditions []condition.Condition, bound map
 // takes it.
 func (l *linter) checkShadowed(i int) {
 	s := &l.rule.Steps[i]
-	for j := range s.patterns {
-		for k := range s.patterns[:j] {
-			if s.patterns[k].Kind != "" && s.patterns[k].takesAllOf(&s.patterns[j]) {
+	for j := range s.Compiled.Patterns {
+		for k := range s.Compiled.Patterns[:j] {
+			if s.Compiled.Patterns[k].Kind != "" && s.Compiled.Patterns[k].takesAllOf(&s.Compiled.Patterns[j]) {
 				l.errorf(s.placeOf(i, j),
 					"this alternative is never reached: alternative %d takes every event that fits it", k+1)
 				break
@@ -318,19 +318,19 @@ func (l *linter) checkShadowed(i int) {
 // takesAllOf says that a pattern asks for nothing that the other does not ask for, too.
 func (p *Pattern) takesAllOf(other *Pattern) bool {
 	return p.Kind == other.Kind &&
-		!slices.ContainsFunc(p.conditions, func(c condition.Condition) bool {
-			return !slices.ContainsFunc(other.conditions, func(d condition.Condition) bool { return c.Key == d.Key })
+		!slices.ContainsFunc(p.Compiled.Conditions, func(c condition.Condition) bool {
+			return !slices.ContainsFunc(other.Compiled.Conditions, func(d condition.Condition) bool { return c.Key == d.Key })
 		}) &&
-		!slices.ContainsFunc(p.bindings, func(b binding) bool {
-			same := func(d binding) bool { return b.reading == d.reading && !d.optional }
-			return !b.optional && !slices.ContainsFunc(other.bindings, same)
+		!slices.ContainsFunc(p.Compiled.Bindings, func(b Binding) bool {
+			same := func(d Binding) bool { return b.Reading == d.Reading && !d.Optional }
+			return !b.Optional && !slices.ContainsFunc(other.Compiled.Bindings, same)
 		})
 }
 
 // checkVerdicts reports a verdict that is never reached because a higher one holds wherever it
 // does.
 func (l *linter) checkVerdicts() {
-	levels := &l.rule.Verdict.levels
+	levels := &l.rule.Verdict.Compiled
 	for low := Possible; low < Confirmed; low++ {
 		for high := low + 1; high <= Confirmed; high++ {
 			if levels[low] != nil && levels[high] != nil && levels[low].Implies(levels[high]) {
@@ -346,6 +346,7 @@ func (l *linter) checkVerdicts() {
 // The ends of the steps are points whose distances have upper bounds; a cycle
 // of bounds with a negative sum has no solution.
 func (l *linter) checkTimes() {
+	const ever = int64(NoLimit)
 	n := 2 * len(l.rule.Steps) // starts, then ends
 	ends := len(l.rule.Steps)
 	most := make([][]int64, n)
@@ -379,21 +380,21 @@ func (l *linter) checkTimes() {
 		}
 		return step
 	}
-	for i := range l.rule.ties[:l.rule.fromEdge] {
-		e, holds := &l.rule.ties[i], true
-		if e.from == e.to || e.min > e.max {
+	for i := range l.rule.Compiled.Ties[:l.rule.Compiled.FromEdge] {
+		e, holds := &l.rule.Compiled.Ties[i], true
+		if e.From == e.To || e.Min > e.Max {
 			continue
 		}
-		if e.measured {
-			from, to := point(e.from, e.fromEnd), point(e.to, e.toEnd)
-			holds = bound(to, from, -max(int64(e.min), -ever)) && (e.max == math.MaxInt64 || bound(from, to, int64(e.max)))
+		if e.Measured {
+			from, to := point(e.From, e.FromEnd), point(e.To, e.ToEnd)
+			holds = bound(to, from, -max(int64(e.Min), -ever)) && (e.Max == math.MaxInt64 || bound(from, to, int64(e.Max)))
 		}
-		if e.shared {
-			holds = holds && bound(ends+e.from, e.to, int64(e.overlap)) && bound(ends+e.to, e.from, int64(e.overlap))
+		if e.Shared {
+			holds = holds && bound(ends+e.From, e.To, int64(e.Overlap)) && bound(ends+e.To, e.From, int64(e.Overlap))
 		}
 		if !holds {
-			from, to := l.rule.Steps[e.from].ID, l.rule.Steps[e.to].ID
-			l.errorf(yamlfile.Place{"edges", e.edge}, "no events can lie so: the edges before it say otherwise of %q and %q", from, to)
+			from, to := l.rule.Steps[e.From].ID, l.rule.Steps[e.To].ID
+			l.errorf(yamlfile.Place{"edges", e.Edge}, "no events can lie so: the edges before it say otherwise of %q and %q", from, to)
 		}
 	}
 }
