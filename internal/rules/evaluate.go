@@ -419,7 +419,8 @@ func (s *search) writeChain(f *Finding, m *match) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		return cmp.Or(language.CompareRoles(s.rule.Steps[a].Role, s.rule.Steps[b].Role), cmp.Compare(s.earliestStart(m.gathered[a]), s.earliestStart(m.gathered[b])))
+		return cmp.Or(language.CompareRoles(s.rule.Steps[a].Role, s.rule.Steps[b].Role),
+			cmp.Compare(s.earliestStart(m.gathered[a]), s.earliestStart(m.gathered[b])))
 	})
 	said, causes := s.listSeen(m), false
 	for n, step := range order {

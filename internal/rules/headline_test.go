@@ -42,8 +42,8 @@ func TestHeadlinesOfAnySteps(t *testing.T) {
 	require.Greater(t, headlines, 300)
 }
 
-// sketchHeadline is the headline where exactly these steps were seen, and all that it may say of them
-// is known.
+// sketchHeadline is the headline where exactly these steps were seen, and all that it may say of
+// them is known.
 func sketchHeadline(r *language.Rule, steps uint64) string {
 	e := &event.Event{Start: at(1), End: at(2), Text: "text"}
 	for _, p := range r.Compiled.Headline.ListPlaceholders() {

@@ -10,7 +10,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
-var update = flag.Bool("update2", false, "rewrite the golden files")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func TestBuiltinLoads(t *testing.T) {
 	cat, err := Builtin()

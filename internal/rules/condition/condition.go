@@ -1,6 +1,6 @@
-// Package condition turns one row of a match, "field|operator: argument", into a test of an event. The
-// set of operators is closed. It also says what a row means in words, what no event can meet, and what
-// stands in every line that meets it. It does not know what kinds of events there are.
+// Package condition turns one row of a match, "field|operator: argument", into a test of an event.
+// The set of operators is closed. It also says what a row means in words, what no event can meet,
+// and what stands in every line that meets it. It does not know what kinds of events there are.
 package condition
 
 import (
@@ -202,8 +202,8 @@ func scalarText(arg any) (string, error) {
 	return "", errors.New("takes one value")
 }
 
-// ReadNumber is a value of a rule as a number. Ok is false for one that is written otherwise: text is
-// no number, whatever its letters.
+// ReadNumber is a value of a rule as a number. Ok is false for one that is written otherwise: text
+// is no number, whatever its letters.
 func ReadNumber(arg any) (n float64, ok bool) {
 	switch arg := arg.(type) {
 	case int64:

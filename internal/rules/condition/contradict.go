@@ -17,6 +17,7 @@ func (c *Condition) WrittenKey() string {
 	return c.Field + "|" + c.operator
 }
 
+// WantsAbsent says that only an event without the field meets the condition.
 func (c *Condition) WantsAbsent() bool { return c.operator == existsOperator && c.Arg == false }
 
 // AreContradictory finds out where it is certain: values that are named, bounds of numbers, and a

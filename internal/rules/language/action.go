@@ -83,7 +83,7 @@ func (c *compiler) compileCommand(command string, used map[string]bool, at ...an
 	return t
 }
 
-// Expand is what to do about a match.
+// Expand is what to do about a match, with what was seen in it.
 func (r *Remediation) Expand(s template.Seen) Remediation {
 	filled := Remediation{Durable: r.Durable}
 	for i := range r.Now {
@@ -92,6 +92,8 @@ func (r *Remediation) Expand(s template.Seen) Remediation {
 	return filled
 }
 
+// Expand is the action with what was seen in the place of its placeholders. What is not known of a
+// command is said in Do.
 func (a *Action) Expand(s template.Seen) Action {
 	if a.alone {
 		return Action{Do: a.Do}

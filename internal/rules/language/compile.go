@@ -616,7 +616,8 @@ func (c *compiler) compileTemplate(s string, own bool, at ...any) template.Templ
 	return t
 }
 
-// listNames are the names that a text of the rule may speak of. Own says that it is the text of a step.
+// listNames are the names that a text of the rule may speak of. Own says that it is the text of a
+// step.
 func (c *compiler) listNames(own bool) template.Scope {
 	return template.Scope{Steps: c.rule.findStep, Variables: c.rule.FindBind, Captured: c.findCaptured, Own: own}
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
-// TestCompiledIsNotWritten: no file sets what the compiler makes, anywhere in a rule or in the effects.
+// TestCompiledIsNotWritten: no file sets what the compiler makes, anywhere in a rule or in the
+// effects.
 func TestCompiledIsNotWritten(t *testing.T) {
 	structs := map[reflect.Type]bool{}
 	var visit func(reflect.Type)

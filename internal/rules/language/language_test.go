@@ -8,10 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// builtinFiles are the rules that ship with plegdiag. Package catalog, which has them, stands above this one.
+// builtinFiles are the rules that ship with plegdiag. Package catalog, which has them, stands above
+// this one.
 var builtinFiles = Files{FS: os.DirFS("../catalog"), Dir: "catalog"}
 
-// whole is a rule that has a little of everything, cure one with a cure, in two lines of its remediation.
+// whole is a rule that has a little of everything, cure one with a cure, in two lines of its
+// remediation.
 var whole, cure = readTestdata("whole.yaml"), readTestdata("cure.yaml")
 
 func readTestdata(name string) string {

@@ -105,8 +105,8 @@ func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
 	return newLoader(known).load(trees...)
 }
 
-// LoadLinted is [Load] for rules about which lint has nothing to say, as a test holds: only what keeps
-// a rule from working is looked for.
+// LoadLinted is [Load] for rules about which lint has nothing to say, as a test holds: only what
+// keeps a rule from working is looked for.
 func LoadLinted(trees ...Files) (*Catalog, error) {
 	l := newLoader(nil)
 	l.linted = true

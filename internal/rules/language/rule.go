@@ -1,6 +1,6 @@
-// Package language turns rule files into rules that are checked, compiled and ready to be matched, and
-// says of each mistake where it stands. It also lints rules and explains them as prose. It knows the
-// shape of events and not what happened: what a rule finds is decided in package rules.
+// Package language turns rule files into rules that are checked, compiled and ready to be matched,
+// and says of each mistake where it stands. It also lints rules and explains them as prose. It
+// knows the shape of events and not what happened: what a rule finds is decided in package rules.
 package language
 
 import (
@@ -155,7 +155,8 @@ type StepIDs []string
 // SetText makes a list of one id, which needs no brackets.
 func (ids *StepIDs) SetText(text string) { *ids = StepIDs{text} }
 
-// CompareRoles orders the roles of steps, as a chain tells them: cause, mechanism, symptom, recovery.
+// CompareRoles orders the roles of steps, as a chain tells them: cause, mechanism, symptom,
+// recovery.
 func CompareRoles(a, b string) int {
 	return cmp.Compare(slices.Index(stepRoles, a), slices.Index(stepRoles, b))
 }

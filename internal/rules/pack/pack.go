@@ -1,7 +1,7 @@
 // Package pack writes plain Go values as bytes that are read back in a hundredth of the time that
-// their YAML takes. Like YAML it keeps exported fields alone, without those with the tag yaml:"-". It is
-// for data that is built into the program: what it reads has been written by the same version of
-// itself.
+// their YAML takes. Like YAML it keeps exported fields alone, without those with the tag yaml:"-".
+// It is for data that is built into the program: what it reads has been written by the same version
+// of itself.
 package pack
 
 import (

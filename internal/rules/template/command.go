@@ -10,8 +10,8 @@ import (
 // ${NAME:?}, {a,b}, {}, awk '{print $1}', %{http_code}.
 var commandPlaceholder = regexp.MustCompile(`(^|[^$%])(\{([a-z][a-z0-9_.]*(?:/[a-z][a-z0-9_.]*)*)(\|[a-z]+)?\})`)
 
-// ParseCommand cuts a command at its placeholders. It returns all that is wrong with them. Use is told
-// of every bind that is spoken of.
+// ParseCommand cuts a command at its placeholders. It returns all that is wrong with them. Use is
+// told of every bind that is spoken of.
 func ParseCommand(command string, in Scope, use func(variable int)) (t Template, wrong []error) {
 	if !strings.Contains(command, "{") { // as most: the expression is slow where nothing is found
 		return Template{{parts: []part{{literal: command}}}}, nil
@@ -34,7 +34,8 @@ func ParseCommand(command string, in Scope, use func(variable int)) (t Template,
 	return Template{{parts: append(parts, part{literal: command[last:]})}}, wrong
 }
 
-// HasPlainClause says that a clause of a text has no placeholder: it stands there whatever is known.
+// HasPlainClause says that a clause of a text has no placeholder: it stands there whatever is
+// known.
 func (t Template) HasPlainClause() bool {
 	return slices.ContainsFunc(t, func(c clause) bool { return !slices.ContainsFunc(c.parts, part.isPlaceholder) })
 }

@@ -1,6 +1,6 @@
-// Package template fills the placeholders of a text or a command with what was seen of the steps that
-// it speaks of, and leaves out what speaks of something unknown. It does not know what the text is
-// for.
+// Package template fills the placeholders of a text or a command with what was seen of the steps
+// that it speaks of, and leaves out what speaks of something unknown. It does not know what the
+// text is for.
 package template
 
 import (
@@ -14,9 +14,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 )
 
-// Template is a text with placeholders, cut into clauses. A clause ends at ";" or ",", but not inside
-// of parentheses; one that speaks of something unknown is left out, so that a headline never claims a
-// step that was not seen.
+// Template is a text with placeholders, cut into clauses. A clause ends at ";" or ",", but not
+// inside of parentheses; one that speaks of something unknown is left out, so that a headline never
+// claims a step that was not seen.
 type Template []clause
 
 type clause struct {

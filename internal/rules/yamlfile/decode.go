@@ -39,9 +39,9 @@ func Decode(file string, text []byte, into any) error {
 	return nil
 }
 
-// Decode reads the whole file into the struct that a pointer leads to, and returns what of it cannot
-// be read. The keys are those of the files before it. A struct or a list with the method SetText also
-// takes a text alone, and a field with the tag yaml:"-" nothing.
+// Decode reads the whole file into the struct that a pointer leads to, and returns what of it
+// cannot be read. The keys are those of the files before it. A struct or a list with the method
+// SetText also takes a text alone, and a field with the tag yaml:"-" nothing.
 func (s *Source) Decode(into any, keys Keys) Problems {
 	d := &decoder{src: s, keys: keys}
 	d.decodeNode(s.root, reflect.ValueOf(into).Elem())

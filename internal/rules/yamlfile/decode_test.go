@@ -53,7 +53,7 @@ func TestDecodeProblems(t *testing.T) {
 		"made: 1":                            `a.yaml:1:1: unknown field "made"; did you mean "many"?`,
 		"hidden: 1":                          `a.yaml:1:1: unknown field "hidden"`,
 		"\"-\": 1":                           `a.yaml:1:1: unknown field "-"`,
-		"nmae: x":                            `a.yaml:1:1: unknown field "nmae"; did you mean "name"?`,
+		"nam: x":                             `a.yaml:1:1: unknown field "nam"; did you mean "name"?`,
 		"many: x\nsure: 1":                   "a.yaml:1:7: expected a whole number, not \"x\"\na.yaml:2:7: expected true or false, not \"1\"",
 		"inner: x":                           `a.yaml:1:8: expected a mapping with keys such as "deep", not "x"`,
 		"and_others: {a: b}":                 `a.yaml:1:14: expected text, not a mapping; a text with a colon needs quotes`,

@@ -1,6 +1,6 @@
 // Package yamlfile turns a file of plain YAML into Go structs, strictly, and says of each mistake
-// where it stands. Rules are written in such files, and what is wanted of a fixture. It does not know
-// what the keys mean.
+// where it stands. Rules are written in such files, and what is wanted of a fixture. It does not
+// know what the keys mean.
 package yamlfile
 
 import (
