@@ -15,7 +15,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 type analyzeOptions struct {
@@ -36,7 +36,7 @@ type analyzeOptions struct {
 func newAnalyze(s cli.Streams) *cobra.Command {
 	o := analyzeOptions{
 		output: cli.NewFormatChoice(report.Formats, func(f report.Format) string { return f.Name }),
-		failOn: cli.Choice{Of: []string{rules.Possible.String(), rules.Likely.String(), rules.Confirmed.String()}},
+		failOn: cli.Choice{Of: []string{language.Possible.String(), language.Likely.String(), language.Confirmed.String()}},
 		color:  cli.NewColorChoice(),
 	}
 	cmd := &cobra.Command{
@@ -167,8 +167,8 @@ func checkVerdicts(inc *incident.Incident, failOn string) error {
 }
 
 // isAtLeast says whether a verdict is at least the one of that name.
-func isAtLeast(v rules.Verdict, name string) bool {
-	for ; v > rules.NotEvaluable; v-- {
+func isAtLeast(v language.Verdict, name string) bool {
+	for ; v > language.NotEvaluable; v-- {
 		if v.String() == name {
 			return true
 		}

@@ -25,7 +25,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/batch"
 	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 type batchOptions struct {
@@ -271,7 +272,7 @@ func parseShard(text string) (batch.Shard, error) {
 
 // identity is by what results are known to be still good.
 func (o *batchOptions) identity() (batch.Identity, error) {
-	trees := []rules.Files{rules.BuiltinFiles()}
+	trees := []language.Files{catalog.BuiltinFiles()}
 	for _, dir := range o.evidence.Rules {
 		tree, err := cli.RuleFiles(dir)
 		if err != nil {
@@ -280,12 +281,12 @@ func (o *batchOptions) identity() (batch.Identity, error) {
 		tree.Dir = "" // the same rules elsewhere are the same
 		trees = append(trees, tree)
 	}
-	catalog, err := rules.Digest(trees...)
+	digest, err := language.Digest(trees...)
 	if err != nil {
 		return batch.Identity{}, err
 	}
 	built, err := preciseVersion()
-	return batch.Identity{Version: built, Catalog: catalog, Settings: strings.Join(o.evidence.Reading(), " ")}, err
+	return batch.Identity{Version: built, Catalog: digest, Settings: strings.Join(o.evidence.Reading(), " ")}, err
 }
 
 // preciseVersion is the version; of a program that was built of no commit alone with a digest of

@@ -204,13 +204,40 @@ var layers = map[string]layer{
 	"internal/rules/shell": {
 		[]string{"mvdan.cc/sh/v3"}, "whether a command can be pasted does not depend on the rule that gives it",
 	},
-	"internal/rules/pack": {nil, "values are packed alike, whatever they say"},
+	"internal/rules/pack":     {nil, "values are packed alike, whatever they say"},
+	"internal/rules/spelling": {nil, "which names are alike does not depend on what they are of"},
+	"internal/rules/version":  {[]string{"golang.org/x/mod/semver"}, "it compares versions, whosever they are"},
+	"internal/rules/logic":    {nil, "and, or and parentheses mean the same whatever the ids are of"},
+	"internal/rules/yamlfile": {
+		[]string{"internal/rules/spelling", "go.yaml.in/yaml/v3"}, "it reads plain YAML and says where a mistake stands, whatever the keys mean",
+	},
+	"internal/rules/condition": {
+		[]string{"internal/event", "internal/rules/spelling", "internal/rules/version"},
+		"a condition is asked of one event; what its rule is does not matter",
+	},
+	"internal/rules/template": {
+		[]string{"internal/event", "internal/rules/spelling"}, "a text is filled with what was seen; what it is for does not matter",
+	},
+	"internal/rules/language": {
+		[]string{
+			"internal/event", "internal/timeline", // phases of a stall
+			"internal/rules/shell", "internal/rules/pack", "internal/rules/spelling", "internal/rules/version",
+			"internal/rules/logic", "internal/rules/yamlfile", "internal/rules/condition", "internal/rules/template",
+		},
+		"what a rule means does not depend on what is found by it",
+	},
+	"internal/rules/catalog": {
+		[]string{"internal/rules/language"}, "it holds the rules that ship; what is found by them is not its business",
+	},
 	"internal/rules": {
-		[]string{"internal/event", "internal/timeline", "internal/rules/shell", "internal/rules/pack", "go.yaml.in/yaml/v3", "golang.org/x/mod/semver"},
+		[]string{
+			"internal/event", "internal/timeline", "internal/rules/language",
+			"internal/rules/logic", "internal/rules/condition", "internal/rules/template",
+		},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
 	},
 	"internal/story": {
-		[]string{"internal/event", "internal/timeline", "internal/rules"},
+		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/language"},
 		"a story gives findings and stalls their parts; where the bytes came from and how it is shown is not its business",
 	},
 	"internal/incident": {
@@ -220,12 +247,12 @@ var layers = map[string]layer{
 			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/states",
 			"internal/observe/messages/kubelet", "internal/observe/messages/runtimes", // heartbeats and calls that are ordinary and need not be kept
 			"internal/observe/daemon", "internal/observe/facts", // who wrote a line, and which machine it was
-			"internal/timeline", "internal/rules", "internal/story", "golang.org/x/sync",
+			"internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "golang.org/x/sync",
 		},
 		"an incident is what was found; it does not know how it is shown",
 	},
 	"internal/fixture": {
-		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "go.yaml.in/yaml/v3"},
+		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/rules/yamlfile", "internal/story", "internal/incident", "go.yaml.in/yaml/v3"},
 		"a fixture compares an incident with what is wanted of it; it does not know how either is shown",
 	},
 	"internal/report/show": {
@@ -242,7 +269,7 @@ var layers = map[string]layer{
 	},
 	"internal/report/picture": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
+			"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "internal/incident", "internal/report/show",
 			"internal/report/html", // it is written as SVG
 			"github.com/charmbracelet/lipgloss",
 		},
@@ -263,7 +290,7 @@ var layers = map[string]layer{
 	},
 	"internal/report": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident", "internal/report/show",
+			"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "internal/incident", "internal/report/show",
 			"internal/report/document", "internal/report/picture", "internal/report/html",
 			"github.com/charmbracelet/lipgloss",
 		},
@@ -335,15 +362,20 @@ var layers = map[string]layer{
 	"internal/archtest": {nil, "it only looks at the others"},
 	"internal/cli": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report/show",
-			"internal/bundle", // limits of reading
+			"internal/event", "internal/timeline", "internal/incident", "internal/report/show",
+			"internal/rules/catalog",  // the rules that ship
+			"internal/rules/language", // a user's own
+			"internal/rules/spelling", // what a wrong name may stand for
+			"internal/rules/yamlfile", // what is wrong with a user's rules
+			"internal/bundle",         // limits of reading
 			"github.com/spf13/cobra", "github.com/spf13/pflag", "github.com/charmbracelet/lipgloss", "github.com/charmbracelet/x/term", "github.com/muesli/termenv", "github.com/schollz/progressbar",
 		},
 		"it binds flags that several commands have; what a command does is the command's",
 	},
 	"internal/cli/authoring": {
 		[]string{
-			"internal/cli", "internal/event", "internal/rules", "internal/incident", "internal/report", "internal/report/show",
+			"internal/cli", "internal/event", "internal/incident", "internal/report", "internal/report/show",
+			"internal/rules/catalog", "internal/rules/language", "internal/rules/yamlfile",
 			"internal/fixture", // the command rules test runs the tests of rules
 			"github.com/spf13/cobra",
 		},
@@ -352,10 +384,12 @@ var layers = map[string]layer{
 	"cmd/plegdiag": {
 		[]string{
 			"internal/cli", "internal/cli/authoring",
-			"internal/event", "internal/timeline", "internal/rules", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
+			"internal/event", "internal/timeline", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
 			"internal/batch",       // the command batch, and the bounds of mcp's workers
 			"internal/mcp", "docs", // the command mcp, and what it gives to read
 			"fleet", "internal/report/dashboard", // the command fleet
+			"internal/rules/catalog",      // the rules that ship
+			"internal/rules/language",     // a user's own, and what is printed of them
 			"internal/bundle",             // the command verify
 			"internal/observe/goroutines", // the table of locks for the command stacks
 			"internal/stackdump",          // the command stacks filters and compares dumps, and writes profiles

@@ -11,7 +11,9 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 // BindRules is the flag that adds a user's own rules to the catalogue.
@@ -23,12 +25,12 @@ func BindRules(cmd *cobra.Command, dirs *[]string) {
 }
 
 // LoadCatalog loads the built-in rules and a user's own.
-func LoadCatalog(dirs []string) (*rules.Catalog, error) {
+func LoadCatalog(dirs []string) (*language.Catalog, error) {
 	if len(dirs) == 0 {
-		return rules.Builtin()
+		return catalog.Builtin()
 	}
 	catalog, err := CheckCatalog(dirs)
-	if _, ok := errors.AsType[rules.Problems](err); ok {
+	if _, ok := errors.AsType[yamlfile.Problems](err); ok {
 		const hint = "plegdiag rules lint shows what is wrong with rules before they are used"
 		return nil, &Failure{Status: StatusFailed, Err: err, Hint: hint}
 	}
@@ -36,8 +38,8 @@ func LoadCatalog(dirs []string) (*rules.Catalog, error) {
 }
 
 // CheckCatalog loads the built-in rules, too, as if they were new.
-func CheckCatalog(dirs []string) (*rules.Catalog, error) {
-	trees := []rules.Files{rules.BuiltinFiles()}
+func CheckCatalog(dirs []string) (*language.Catalog, error) {
+	trees := []language.Files{catalog.BuiltinFiles()}
 	for _, dir := range dirs {
 		tree, err := RuleFiles(dir)
 		if err != nil {
@@ -45,20 +47,20 @@ func CheckCatalog(dirs []string) (*rules.Catalog, error) {
 		}
 		trees = append(trees, tree)
 	}
-	return rules.Load(event.Kinds(), trees...)
+	return language.Load(event.Kinds(), trees...)
 }
 
 // RuleFiles is a directory of rules, or one rule file.
-func RuleFiles(path string) (rules.Files, error) {
+func RuleFiles(path string) (language.Files, error) {
 	info, err := os.Stat(path)
 	if err != nil {
-		return rules.Files{}, fmt.Errorf("rules: %w", err)
+		return language.Files{}, fmt.Errorf("rules: %w", err)
 	}
 	if info.IsDir() {
-		return rules.Files{FS: os.DirFS(path), Dir: filepath.ToSlash(path)}, nil
+		return language.Files{FS: os.DirFS(path), Dir: filepath.ToSlash(path)}, nil
 	}
 	dir, name := filepath.Split(path)
-	return rules.Files{FS: os.DirFS(filepath.Clean(dir)), Dir: filepath.ToSlash(dir), Only: name}, nil
+	return language.Files{FS: os.DirFS(filepath.Clean(dir)), Dir: filepath.ToSlash(dir), Only: name}, nil
 }
 
 // MaxRuleLine bounds a line of a rule that is shown, in columns; no rule file is that long.

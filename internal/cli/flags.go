@@ -16,7 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/spelling"
 )
 
 // Choice is a flag that takes one of a few words. An empty text means that it was not given.
@@ -50,7 +50,7 @@ func (c *Choice) String() string { return c.Text }
 func (c *Choice) Set(s string) error {
 	if !slices.Contains(c.Of, s) {
 		wrong := fmt.Errorf("%q is none of %s", s, strings.Join(c.Of, ", "))
-		if near := rules.NearestNames(s, c.Of); len(near) > 0 {
+		if near := spelling.NearestNames(s, c.Of); len(near) > 0 {
 			wrong = fmt.Errorf("%w; did you mean %s?", wrong, strings.Join(near, " or "))
 		}
 		return wrong
@@ -65,7 +65,7 @@ func (c *Choice) Type() string { return "string" }
 // SuggestNames is a hint for a name that does not exist: the nearest that do. The command list shows
 // all of them.
 func SuggestNames(names []string, wrong, list string) string {
-	if near := rules.NearestNames(wrong, names); len(near) > 0 {
+	if near := spelling.NearestNames(wrong, names); len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return list + " shows all of them"
@@ -84,7 +84,7 @@ func ExplainFlags(cmd *cobra.Command, err error) error {
 	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok && missing.GetSpecifiedShortnames() == "" {
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		if near := rules.NearestNames(missing.GetSpecifiedName(), names); len(near) > 0 {
+		if near := spelling.NearestNames(missing.GetSpecifiedName(), names); len(near) > 0 {
 			hint = "did you mean --" + strings.Join(near, " or --") + "?"
 		}
 	}

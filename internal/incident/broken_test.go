@@ -18,13 +18,14 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 // loadAny is load for inputs that may hold nothing to analyse.
 func loadAny(t *testing.T, o incident.Options) (*incident.Incident, error) {
 	t.Helper()
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	o.Catalog = catalog
 	inc, err := incident.Load(t.Context(), o)
@@ -180,7 +181,7 @@ func TestOrderOfInputs(t *testing.T) {
 func TestTextThatIsEverywhere(t *testing.T) {
 	const rule = `{id: chatter, title: t, role: contributing, needs: [{any: [acme.log], collect: c}], headline: h, verdict: {possible: said},
   steps: [{id: said, role: symptom, text: x, kind: log.line, match: {text|contains: probe succeeded}}]}`
-	catalog, err := rules.Load(nil, rules.Files{FS: fstest.MapFS{"chatter.yaml": {Data: []byte(rule)}}})
+	catalog, err := language.Load(nil, language.Files{FS: fstest.MapFS{"chatter.yaml": {Data: []byte(rule)}}})
 	require.NoError(t, err)
 	const lines = 10_500
 	line := "Nov 20 09:30:00 node-1 acme[7]: probe succeeded\n"

@@ -8,14 +8,15 @@ import (
 	"strings"
 	"testing"
 	"time"
-	_ "time/tzdata" // the named zones, on any machine
+	_ "time/tzdata"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -177,7 +178,7 @@ func (w world) write(t *rapid.T, dir string, moments []time.Time) map[event.Pos]
 // Whatever the zones, turns, steps and boots of a node are: no line is placed where it was not
 // written. What the files leave open is an interval that holds the truth, or has no time.
 func TestClocksAgainstAnOracle(t *testing.T) {
-	catalog := &rules.Catalog{}
+	catalog := &language.Catalog{}
 	n := 0
 	rapid.Check(t, func(r *rapid.T) {
 		w, moments := drawWorld(r)
@@ -240,7 +241,7 @@ func TestLinesSinceBoot(t *testing.T) {
 	dir := t.TempDir()
 	const hung = "INFO: task containerd-shim:1422 blocked for more than 120 seconds.\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "dmesg.txt"), []byte("[   41281.000000] nothing of interest\n[   41280.000000] "+hung), 0o600))
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	for _, tc := range []struct{ kern, want string }{
 		{"2025-11-08T09:20:00.000000+08:00 node-1 kernel: [41280.000000] " + hung, "2025-11-08T01:20:01Z"},

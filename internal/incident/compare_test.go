@@ -8,6 +8,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -37,7 +38,7 @@ func TestCompare(t *testing.T) {
 			),
 			Facts: map[string]timeline.Fact{"containerd.version": {Value: "1.6.20"}, "kernel.version": {Value: "5.10.1"}},
 		},
-		Result: story.Result{Findings: []story.Finding{{Finding: rules.Finding{Rule: "umount2-overlay-sync", Verdict: rules.Likely}}, {Finding: rules.Finding{Rule: "umount2-overlay-sync", Verdict: rules.Confirmed}}}},
+		Result: story.Result{Findings: []story.Finding{{Finding: rules.Finding{Rule: "umount2-overlay-sync", Verdict: language.Likely}}, {Finding: rules.Finding{Rule: "umount2-overlay-sync", Verdict: language.Confirmed}}}},
 	}
 	well := &Incident{Timeline: &timeline.Timeline{Facts: map[string]timeline.Fact{"containerd.version": {Value: "1.6.24"}, "kernel.version": {Value: "5.10.1"}}}}
 
@@ -46,7 +47,7 @@ func TestCompare(t *testing.T) {
 	require.Equal(t, []ErrorPair{{Method: "ExecSync", A: 2, DeadlineA: 1}}, c.Errors)
 	require.Equal(t, []FactPair{{"containerd.version", "1.6.20", "1.6.24"}}, c.Facts)
 	require.Len(t, c.Findings, 1)
-	require.Equal(t, rules.Confirmed, c.Findings[0].A.Verdict)
+	require.Equal(t, language.Confirmed, c.Findings[0].A.Verdict)
 	require.Nil(t, c.Findings[0].B)
 	require.Equal(t, Unknown, c.Findings[0].Change(), "what B lacks is not lost")
 	require.True(t, c.A.HasLog)

@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
 )
 
 // The lines around a quoted one are those that stand there, in a directory and in an archive; stdin
@@ -39,7 +39,7 @@ func TestContext(t *testing.T) {
 	require.NoError(t, zip.Close())
 	bundle := filepath.Join(t.TempDir(), "b.tgz")
 	require.NoError(t, os.WriteFile(bundle, archive.Bytes(), 0o644))
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 
 	for _, input := range []string{dir, bundle} {

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 // dumpOf is a dump of goroutines that all wait so many minutes.
@@ -144,7 +144,7 @@ func TestDumpsOfAnIncident(t *testing.T) {
 func dumpsOnTimeline(t *testing.T, files map[string]string) (dumps []string) {
 	t.Helper()
 	dir := writeFiles(t, files)
-	catalog, err := rules.Load(event.Kinds())
+	catalog, err := language.Load(event.Kinds())
 	require.NoError(t, err)
 	inc, err := Load(context.Background(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
 	require.NoError(t, err)

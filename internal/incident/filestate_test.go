@@ -9,7 +9,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 // The state of a cgroup is one fact, whether somebody ran cat or a trace shows what a program read
@@ -34,7 +34,7 @@ func TestStateOfCgroupInTrace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte(tt.text), 0o600))
-			inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: []string{dir}}, Catalog: &rules.Catalog{}})
+			inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: []string{dir}}, Catalog: &language.Catalog{}})
 			require.NoError(t, err)
 			var found []*event.Event
 			for _, e := range inc.Timeline.Events {

@@ -17,7 +17,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/fixture"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/rules/shell"
 )
 
@@ -53,7 +54,7 @@ func TestIncidents(t *testing.T) {
 // TestEveryRuleHasFixtures: a rule without an incident that fires it, one that must not, and one
 // that lacks the evidence, is not proven.
 func TestEveryRuleHasFixtures(t *testing.T) {
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	for _, rule := range catalog.Rules {
 		for _, name := range []string{"positive", "near-miss", "missing"} {
@@ -68,7 +69,7 @@ func TestEveryRuleHasFixtures(t *testing.T) {
 
 // TestBuiltinIsClean: the rules that ship speak of nothing that observers do not make.
 func TestBuiltinIsClean(t *testing.T) {
-	catalog, err := rules.Load(event.Kinds(), rules.BuiltinFiles())
+	catalog, err := language.Load(event.Kinds(), catalog.BuiltinFiles())
 	require.NoError(t, err)
 	require.Empty(t, catalog.Warnings)
 }
@@ -91,7 +92,7 @@ func checkDeclared(t *testing.T, inc *incident.Incident) {
 
 func load(t *testing.T, inputs ...string) *incident.Incident {
 	t.Helper()
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: inputs}, Catalog: catalog})
 	require.NoError(t, err)

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
 )
 
 // packed is one file of an archive that a test builds.
@@ -488,7 +488,7 @@ func TestLinks(t *testing.T) {
 // loadNode is load with a node asked for.
 func loadNode(t *testing.T, node string, inputs ...string) (*incident.Incident, error) {
 	t.Helper()
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	return incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: inputs}, Catalog: catalog, Node: node})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -49,7 +49,7 @@ func readLinesWith(t *testing.T, options Options, files map[string]string, f tim
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	options.Paths, options.Catalog = []string{dir}, catalog
 	inc, err = Load(context.Background(), options)

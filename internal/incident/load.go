@@ -17,6 +17,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -40,7 +41,7 @@ type Options struct {
 	// Context asks for the lines around those that are quoted; the inputs are read a second time
 	// for them.
 	Context bool
-	Catalog *rules.Catalog
+	Catalog *language.Catalog
 	// Node is the one to analyse where the inputs hold several, by its name or its host's; empty
 	// takes the only one that shows a stall.
 	Node string
@@ -108,7 +109,7 @@ func (inc *Incident) nameNode() {
 }
 
 // judge asks the rules what the timeline shows, and looks for the node beside them.
-func (inc *Incident) judge(catalog *rules.Catalog) {
+func (inc *Incident) judge(catalog *language.Catalog) {
 	var node story.Node
 	var wg sync.WaitGroup
 	wg.Go(func() { node = story.FindNode(inc.Timeline) })
@@ -211,7 +212,7 @@ func findWindow(inc *Incident) timeline.Window {
 		w = w.Union(s.Window)
 	}
 	for _, f := range inc.Result.Findings {
-		if f.Role == rules.Root || f.Role == rules.Link {
+		if f.Role == language.Root || f.Role == language.Link {
 			w = w.Union(timeline.Window{Start: f.Start, End: cmp.Or(f.End, f.Start)})
 		}
 	}

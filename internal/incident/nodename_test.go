@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -40,7 +40,7 @@ func TestHiddenNames(t *testing.T) {
 Mar 04 11:20:18 ip-10-xxxxx containerd[2734]: time="2025-03-04T11:20:18.824390820Z" level=info msg="loading plugin \"io.containerd.event.v1.exchange\"..." type=io.containerd.event.v1
 `
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "ticket.log"), []byte(log), 0o644))
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
 	require.NoError(t, err)

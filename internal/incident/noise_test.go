@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
 )
 
 // What frightens and means nothing is seen, counted and called harmless, and names no cause.
@@ -26,7 +26,7 @@ Nov 08 09:00:10 node-1 systemd[1]: Created slice libcontainer_4711_systemd_test_
 Nov 08 09:00:10 node-1 flanneld[7]: somebody else who says "shim disconnected" and "TLS handshake error from 10.0.0.1:1: EOF"
 `
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "node.log"), []byte(log), 0o644))
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
 	require.NoError(t, err)

@@ -9,6 +9,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -58,7 +59,7 @@ type DroppedEvent struct {
 // Use is a line as evidence for or against a rule.
 type Use struct {
 	Rule, Title string
-	Verdict     rules.Verdict
+	Verdict     language.Verdict
 	Against     bool
 	Text        string // what it shows, or why it speaks against the rule
 }
@@ -103,7 +104,7 @@ func explainReadings(watches []*lineWatch, o Options, inc *Incident) []Reading {
 }
 
 // explainReading says how the line of a watch was read.
-func (w *lineWatch) explainReading(f *File, catalog *rules.Catalog, inc *Incident) Reading {
+func (w *lineWatch) explainReading(f *File, catalog *language.Catalog, inc *Incident) Reading {
 	r := Reading{
 		Pos: w.at, File: f, Text: string(lines.TrimReturn(w.text)),
 		Part: w.part, From: w.from, To: w.to, Record: w.record, Writer: cmp.Or(w.writer, f.Component),
@@ -119,7 +120,7 @@ func (w *lineWatch) explainReading(f *File, catalog *rules.Catalog, inc *Inciden
 	}
 	for _, e := range inc.Timeline.Events {
 		if w.isMadeOfLine(e) {
-			r.Events = append(r.Events, ReadEvent{e, catalog.ListFits(e)})
+			r.Events = append(r.Events, ReadEvent{e, rules.ListFits(catalog, e)})
 		}
 	}
 	r.addDropped(w.made, inc)
@@ -226,8 +227,8 @@ func (w *lineWatch) explainUnused(f *File) string {
 }
 
 // addUses adds the rules for or against which the result quotes the line.
-func (r *Reading) addUses(catalog *rules.Catalog, result *story.Result) {
-	addUse := func(rule, title string, verdict rules.Verdict, against bool, text string, quotes []event.Quote) {
+func (r *Reading) addUses(catalog *language.Catalog, result *story.Result) {
+	addUse := func(rule, title string, verdict language.Verdict, against bool, text string, quotes []event.Quote) {
 		u := Use{rule, title, verdict, against, text}
 		if quotesLine(quotes, r.Pos) && !slices.Contains(r.Uses, u) {
 			r.Uses = append(r.Uses, u)
@@ -259,12 +260,12 @@ func (r *Reading) addUses(catalog *rules.Catalog, result *story.Result) {
 		if rule := catalog.Rule(d.Rule); rule != nil {
 			title = rule.Title
 		}
-		addUse(d.Rule, title, rules.RuledOut, true, d.Why, d.Evidence)
+		addUse(d.Rule, title, language.RuledOut, true, d.Why, d.Evidence)
 	}
 }
 
 // VerdictOf is what became of a rule in an incident.
-func (inc *Incident) VerdictOf(rule string) rules.Verdict {
+func (inc *Incident) VerdictOf(rule string) language.Verdict {
 	for i := range inc.Result.Findings {
 		if f := &inc.Result.Findings[i]; f.Rule == rule {
 			return f.Verdict
@@ -276,9 +277,9 @@ func (inc *Incident) VerdictOf(rule string) rules.Verdict {
 		}
 	}
 	if slices.ContainsFunc(inc.Result.RuledOut, func(d rules.Dismissed) bool { return d.Rule == rule }) {
-		return rules.RuledOut
+		return language.RuledOut
 	}
-	return rules.NotEvaluable
+	return language.NotEvaluable
 }
 
 // listMentions lists what else rests on a line.

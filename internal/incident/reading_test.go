@@ -12,13 +12,13 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
 )
 
 // readLine explains one line of an input, with the built-in rules.
 func readLine(t *testing.T, input, file string, line int) incident.Reading {
 	t.Helper()
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	inc, _ := incident.Load(context.Background(), incident.Options{
 		Inputs: incident.Inputs{Paths: []string{input}}, Catalog: catalog, Watch: event.Pos{File: file, Line: line},
@@ -33,7 +33,7 @@ func TestReadingOfEvidence(t *testing.T) {
 	bundles, err := filepath.Glob("../../testdata/tickets/*/bundle")
 	require.NoError(t, err)
 	require.NotEmpty(t, bundles)
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	asked := 0
 	for i, bundle := range bundles {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
 )
 
 // references are files that speak about the node's programs and show nothing about a node, each
@@ -160,7 +160,7 @@ func retelling() string {
 // loadReferences loads inputs that may hold nothing.
 func loadReferences(t *testing.T, inputs ...string) *incident.Incident {
 	t.Helper()
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: inputs}, Catalog: catalog})
 	require.True(t, err == nil || errors.Is(err, incident.ErrNothing), err)

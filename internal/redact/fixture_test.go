@@ -18,13 +18,14 @@ import (
 	"github.com/plegdiag/plegdiag/internal/fixture"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/redact"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 // TestFindings redacts every incident, fixture and ticket. What the rules find in the copy is what they
 // find in the bundle, and a second run changes nothing.
 func TestFindings(t *testing.T) {
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	all, err := fixture.Find("../../testdata")
 	require.NoError(t, err)
@@ -106,7 +107,7 @@ func redactTo(t *testing.T, input, output string) *redact.Account {
 }
 
 // verdicts are the rules of an incident with their verdicts, and its stalls.
-func verdicts(t *testing.T, input string, catalog *rules.Catalog) (all []string) {
+func verdicts(t *testing.T, input string, catalog *language.Catalog) (all []string) {
 	t.Helper()
 	inc, err := incident.Load(t.Context(), incident.Options{Inputs: incident.Inputs{Paths: []string{input}}, Catalog: catalog})
 	if !errors.Is(err, incident.ErrNothing) {

@@ -13,7 +13,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -98,7 +98,7 @@ func (v *view) listOthers() (told []string) {
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		if i+1 != r.Opening.Finding && f.Role == rules.Contributing {
+		if i+1 != r.Opening.Finding && f.Role == language.Contributing {
 			told = append(told, f.Verdict.String()+": "+f.Summary)
 		}
 	}
@@ -182,7 +182,7 @@ func (v *view) listStalledSteps() (all []answerStep) {
 		}
 	}
 	for i := range r.Findings {
-		if f := &r.Findings[i]; f.Role == rules.Fallback {
+		if f := &r.Findings[i]; f.Role == language.Fallback {
 			for k := range f.Chain {
 				c := &f.Chain[k]
 				if slices.ContainsFunc(all, func(s answerStep) bool { return len(c.Evidence) > 0 && s.pos == c.Evidence[0].Pos }) {
@@ -307,7 +307,7 @@ func Subject(inc *incident.Incident) string {
 	}
 	if o.Finding > 0 {
 		f := &v.Result.Findings[o.Finding-1]
-		if f.Role == rules.NotReady {
+		if f.Role == language.NotReady {
 			text += "not PLEG: "
 		}
 		text += strings.TrimRight(f.Title, ". ")

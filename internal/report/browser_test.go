@@ -23,7 +23,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
 )
 
 // startBrowser starts one Chromium for all pages. It talks to nobody.
@@ -45,7 +45,7 @@ func startBrowser(t *testing.T) context.Context {
 func loadPages(t *testing.T) map[string]*incident.Incident {
 	t.Helper()
 	all := map[string]*incident.Incident{"told": told().Incident, "stall": stallWithoutCause(), "hostile": hostileTimeline(), "empty": {}}
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	bundles, err := filepath.Glob("../../testdata/seed-*/bundle*")
 	require.NoError(t, err)

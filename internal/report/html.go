@@ -18,6 +18,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/picture"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -418,7 +419,7 @@ func (p *page) pageSection(of *section) pageSection {
 // findingBlock shows the finding of that index.
 func (p *page) findingBlock(n int) findingBlock {
 	f := &p.view.Result.Findings[n]
-	b := findingBlock{Finding: f, Number: n + 1, Folded: n > 0 && (f.Role == rules.Link || f.Role == rules.Fallback)}
+	b := findingBlock{Finding: f, Number: n + 1, Folded: n > 0 && (f.Role == language.Link || f.Role == language.Fallback)}
 	steps, left := shorten(f.Chain, p.detail.most)
 	b.StepsLeft = left
 	date := ""

@@ -7,6 +7,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -84,46 +85,46 @@ func proven() *incident.Incident {
 			Opening:  story.Opening{State: story.Confirmed, Finding: 1, Episode: 1, Reason: "every deciding step was seen", Advice: "Let the umount finish; do not restart containerd."},
 			Episodes: []story.Episode{{
 				Window: timeline.Window{Start: at("18:25:37.7"), End: at("18:29:02")}, Stalls: []int{0},
-				Cause: "umount2-overlay-sync", Verdict: rules.Confirmed, Summary: "The shim of b39895a8 waits 1m0s for umount2",
+				Cause: "umount2-overlay-sync", Verdict: language.Confirmed, Summary: "The shim of b39895a8 waits 1m0s for umount2",
 			}},
 			Findings: []story.Finding{
 				{
-					Role: rules.Root,
+					Role: language.Root,
 					Finding: rules.Finding{
-						Rule: "umount2-overlay-sync", Title: "Unmounting an exited container's overlay writes the whole disk back", Verdict: rules.Confirmed,
+						Rule: "umount2-overlay-sync", Title: "Unmounting an exited container's overlay writes the whole disk back", Verdict: language.Confirmed,
 						Score: 0.934, Formula: "exit 0.3 + umount 0.5 + version 0.134", Summary: "The shim of b39895a8 waits 1m0s for umount2.", Container: container,
 						Start: at("18:25:36.161354478"), End: at("18:27:36.635"),
 						Chain: []rules.Step{exit, umount, lock, ready},
 						Notes: []string{"the delay was injected: the trace says (DELAYED)"},
-						Remediation: rules.Remediation{Now: []rules.Action{{
+						Remediation: language.Remediation{Now: []language.Action{{
 							Do: "Let the umount finish; do not restart containerd.", Commands: []string{"timeout 10 iostat -x 1 3", "grep Dirty /proc/meminfo"}, Hazard: story.ReadsOnly,
 						}}, Durable: []string{"containerd 1.6.24 or 1.7.4, with kernel 5.10 or later: it mounts overlays with the volatile option."}},
 						References: []string{"https://github.com/containerd/containerd/pull/8676", "moby#44300"},
 					},
 				},
 				{
-					Role: rules.Link,
+					Role: language.Link,
 					Finding: rules.Finding{
-						Rule: "cri-status-lock-exiting-update", Title: "An update of an exiting container blocks every list", Verdict: rules.Confirmed,
+						Rule: "cri-status-lock-exiting-update", Title: "An update of an exiting container blocks every list", Verdict: language.Confirmed,
 						Score: 0.9, Summary: "UpdateContainerResources holds the Status lock.", Container: container,
 						Start: at("18:25:37.621236023"), End: at("18:27:36.635"), Chain: []rules.Step{lock, ready},
 					},
 				},
 				{
-					Role: rules.Contributing,
+					Role: language.Contributing,
 					Rivals: []story.Rival{
 						{Rule: "umount2-overlay-sync", Container: container, Decide: []rules.Missing{{Source: "strace", Command: "timeout 10 strace -f -tt -T -p $(pidof containerd)"}}},
 						{Rule: "runc-stuck-dbus"},
 					},
 					Finding: rules.Finding{
-						Rule: "cri-updatesync-slow-metadata", Title: "Status files are synced slowly", Verdict: rules.Likely,
+						Rule: "cri-updatesync-slow-metadata", Title: "Status files are synced slowly", Verdict: language.Likely,
 						Score: 0.5, Summary: "An fsync of a status file lasts 31s.",
 					},
 				},
 				{
-					Role: rules.Fallback,
+					Role: language.Fallback,
 					Finding: rules.Finding{
-						Rule: "runtime-latency", Title: "The runtime is slow", Verdict: rules.Possible, Score: 0.3,
+						Rule: "runtime-latency", Title: "The runtime is slow", Verdict: language.Possible, Score: 0.3,
 						Summary: "Calls are slow and nothing says why.",
 						Chain: []rules.Step{{
 							ID: "slow", Rule: "runtime-latency", Role: "symptom", Text: "undated call", Evidence: []event.Quote{quote("dump.txt", 0, "goroutine 1 [running]:")},
@@ -186,7 +187,7 @@ func stallWithoutCause() *incident.Incident {
 			}},
 			Episodes: []story.Episode{{Window: timeline.Window{Start: at("09:30:00"), End: at("09:40:00")}, Open: true, Stalls: []int{0}}},
 			Hypotheses: []rules.Hypothesis{{
-				Rule: "umount2-overlay-sync", Title: "Unmounting a root file system waits for the disk", Verdict: rules.Weighed,
+				Rule: "umount2-overlay-sync", Title: "Unmounting a root file system waits for the disk", Verdict: language.Weighed,
 				For: []rules.Reason{{Text: "the disk is busy", Evidence: []event.Quote{line}}}, NotSeen: []string{"umount2 takes …"},
 				Undecided: []rules.Missing{{Source: "goroutines.containerd", Command: dumpContainerd}},
 			}},
@@ -215,15 +216,15 @@ func hostile() *incident.Incident {
 			Headline: "- " + evil,
 			Opening:  story.Opening{State: story.Stalled, Episode: 1, Reason: evil, Command: evil, Hazard: story.Hazard(evil)},
 			Findings: []story.Finding{{
-				Role:   rules.Contributing,
+				Role:   language.Contributing,
 				Rivals: []story.Rival{{Rule: evil, Container: evil, Decide: []rules.Missing{{Source: evil, Command: evil}}}, {Rule: evil}},
 				Finding: rules.Finding{
-					Rule: "r", Title: evil, Verdict: rules.Likely, Summary: evil, Container: evil, Formula: evil,
+					Rule: "r", Title: evil, Verdict: language.Likely, Summary: evil, Container: evil, Formula: evil,
 					Chain:          []rules.Step{{ID: "s", Rule: "r", Role: "cause", Start: at("09:00:00"), Text: evil, Basis: evil, Evidence: []event.Quote{q, long}}},
 					Contradictions: []rules.Against{{Why: evil, Evidence: []event.Quote{q}}},
 					Missing:        []rules.Missing{{Source: evil, Command: evil}},
 					Notes:          []string{evil, "---", "1. one", "+ plus"},
-					Remediation:    rules.Remediation{Now: []rules.Action{{Do: evil, Commands: []string{evil}, Hazard: evil}}, Durable: []string{evil}},
+					Remediation:    language.Remediation{Now: []language.Action{{Do: evil, Commands: []string{evil}, Hazard: evil}}, Durable: []string{evil}},
 					References:     []string{evil, "https://example.com/a)b"},
 				},
 			}},
@@ -236,9 +237,9 @@ func hostile() *incident.Incident {
 			Forecasts:    []rules.Forecast{{Rule: evil, Text: evil, At: at("10:00:00"), Value: 1, Limit: 2, Rate: 0.5, Evidence: []event.Quote{q}}},
 			Next:         []story.NextStep{{Missing: rules.Missing{Source: evil, Command: evil}, Decides: []string{evil}, Hazard: story.Hazard(evil)}},
 			Signs:        []story.Sign{{Text: evil, Count: 2, Evidence: []event.Quote{q}}},
-			Episodes:     []story.Episode{{Cause: evil, Verdict: rules.Possible, Summary: evil}},
+			Episodes:     []story.Episode{{Cause: evil, Verdict: language.Possible, Summary: evil}},
 			Hypotheses: []rules.Hypothesis{{
-				Rule: evil, Title: evil, Verdict: rules.Weighed, For: []rules.Reason{{Text: evil, Evidence: []event.Quote{q}}},
+				Rule: evil, Title: evil, Verdict: language.Weighed, For: []rules.Reason{{Text: evil, Evidence: []event.Quote{q}}},
 				Against: []rules.Against{{Why: evil, Evidence: []event.Quote{q}}}, NotSeen: []string{evil}, Undecided: []rules.Missing{{Source: evil, Command: evil}},
 			}},
 		},

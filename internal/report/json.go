@@ -8,6 +8,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/document"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -162,11 +163,11 @@ func newFinding(f *story.Finding) document.Finding {
 	}
 }
 
-func newRemediation(r *rules.Remediation) document.Remediation {
+func newRemediation(r *language.Remediation) document.Remediation {
 	return document.Remediation{Now: show.NonNil(r.Lines()), Actions: show.Rows(r.Now, newAction), Durable: show.NonNil(r.Durable)}
 }
 
-func newAction(a *rules.Action) document.Action {
+func newAction(a *language.Action) document.Action {
 	return document.Action{Do: a.Do, Commands: show.NonNil(a.Commands), Hazard: a.Hazard}
 }
 

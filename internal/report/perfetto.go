@@ -11,7 +11,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 )
 
@@ -88,7 +88,7 @@ const chainTrack = "root cause"
 func (p *perfetto) drawChain(fs []story.Finding) {
 	line := 0
 	for i := range fs {
-		if fs[i].Role != rules.Root {
+		if fs[i].Role != language.Root {
 			continue
 		}
 		var before *traceEvent

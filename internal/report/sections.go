@@ -11,6 +11,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -222,7 +223,7 @@ func consideredBlocks(v *view) (all []block) {
 	for i := range v.Result.Hypotheses {
 		h := &v.Result.Hypotheses[i]
 		switch {
-		case h.Verdict != rules.Weighed:
+		case h.Verdict != language.Weighed:
 		case len(all) == maxConsidered && !v.Verbose && !v.page:
 			left++
 		default:
@@ -463,7 +464,7 @@ func textBlocks(texts []string) (all []block) {
 }
 
 // actionBlocks are what to do, each with its commands and what these may do to the node.
-func actionBlocks(actions []rules.Action) (all []block) {
+func actionBlocks(actions []language.Action) (all []block) {
 	for _, a := range actions {
 		all = append(all, block{text: a.Do, commands: a.Commands, hazard: a.Hazard})
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -25,8 +26,8 @@ type text struct{ *show.Text }
 func newText(w *bufio.Writer, o Options) text { return text{show.NewText(w, o)} }
 
 // verdictStyle is the style of how certain a finding is.
-func (t text) verdictStyle(v rules.Verdict) lipgloss.Style {
-	if v == rules.Confirmed {
+func (t text) verdictStyle(v language.Verdict) lipgloss.Style {
+	if v == language.Confirmed {
 		return t.Critical
 	}
 	return t.Warning

@@ -13,7 +13,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -70,7 +70,7 @@ func rootLines(s *Selection) map[event.Pos]bool {
 	for _, f := range s.Incident.Result.Findings {
 		for _, step := range f.Chain {
 			for _, q := range step.Evidence {
-				told[q.Pos] = told[q.Pos] || f.Role == rules.Root
+				told[q.Pos] = told[q.Pos] || f.Role == language.Root
 			}
 		}
 	}

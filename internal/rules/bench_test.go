@@ -2,13 +2,13 @@ package rules
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 // busy is a timeline of n events: containers that live ordinary lives, and one incident.
@@ -37,13 +37,11 @@ func BenchmarkEvaluate(b *testing.B) {
 
 // many is the invented rules under as many names as it takes. Half of them look
 // for kinds that the timeline lacks, as most of a catalogue does.
-func many(b *testing.B, n int) *Catalog {
+func many(b *testing.B, n int) *language.Catalog {
 	var texts []string
 	for i := range n {
 		name := []string{"slow-disk", "held-lock"}[i%2]
-		text, err := os.ReadFile("testdata/synthetic/" + name + ".yaml")
-		require.NoError(b, err)
-		s := strings.Replace(string(text), "id: "+name, fmt.Sprintf("id: %s-%d", name, i), 1)
+		s := strings.Replace(readRule(b, "synthetic/"+name), "id: "+name, fmt.Sprintf("id: %s-%d", name, i), 1)
 		s = strings.Replace(s, "explained_by:\n  - {rule: slow-disk, join: [cid]}\n", "", 1)
 		if i >= n/2 {
 			s = strings.ReplaceAll(s, "kind: ", "kind: other.")

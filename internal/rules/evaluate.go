@@ -10,13 +10,16 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/rules/template"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // Evaluate asks every rule. The result depends on what is on the timeline, not
 // on the order in which it is given; the timeline is not changed, and the
 // result shares its events and quotes.
-func Evaluate(cat *Catalog, tl *timeline.Timeline) Result {
+func Evaluate(cat *language.Catalog, tl *timeline.Timeline) Result {
 	x := newIndex(tl)
 	effects := x.findEffects(cat)
 	var result Result
@@ -77,7 +80,7 @@ const maxFindings = 16
 // maxEvidence bounds the quotes of one step.
 const maxEvidence = 64
 
-func (x *index) askRule(r *Rule, effects []effectSpans) answer {
+func (x *index) askRule(r *language.Rule, effects []effectSpans) answer {
 	limit, notes, dismissed := x.checkVersions(r)
 	if dismissed != nil {
 		return answer{dismissed: dismissed}
@@ -92,7 +95,7 @@ func (x *index) askRule(r *Rule, effects []effectSpans) answer {
 	case len(found) > 0:
 		a.findings = s.writeFindings(found, missing, notes)
 		s.raiseFinding(&a.findings[0], w)
-	case s.rejected == nil && w.verdict >= Possible:
+	case s.rejected == nil && w.verdict >= language.Possible:
 		a.findings = []Finding{s.writeTellFinding(w, missing)}
 	default:
 		a = s.explainNoMatch(missing, w)
@@ -134,27 +137,27 @@ func (s *search) writeFindings(found []*match, missing []Missing, notes []string
 
 // checkVersions returns the highest verdict that the known versions allow. A
 // version outside the affected ones dismisses the rule.
-func (x *index) checkVersions(r *Rule) (limit Verdict, notes []string, dismissed *Dismissed) {
-	limit = Confirmed
+func (x *index) checkVersions(r *language.Rule) (limit language.Verdict, notes []string, dismissed *Dismissed) {
+	limit = language.Confirmed
 	for i := range r.Versions {
 		v := &r.Versions[i]
 		fact := x.timeline.Facts[v.Fact]
-		in, known := v.affected.contains(fact.Value)
+		in, known := v.Compiled.Contains(fact.Value)
 		switch {
 		case !known:
-			limit = Likely
+			limit = language.Likely
 			notes = append(notes,
 				fmt.Sprintf("%s is unknown (affected: %s): the verdict is capped at likely", v.Fact, v.Affected))
 		case !in:
 			why := fmt.Sprintf("%s %s is not affected (%s is)", v.Fact, event.OneLine(fact.Value), v.Affected)
-			return RuledOut, nil, &Dismissed{r.ID, why, fact.Evidence}
+			return language.RuledOut, nil, &Dismissed{r.ID, why, fact.Evidence}
 		}
 	}
 	return limit, notes, nil
 }
 
 // listMissing returns the needs of which the bundle has no source.
-func (x *index) listMissing(r *Rule) []Missing {
+func (x *index) listMissing(r *language.Rule) []Missing {
 	var all []Missing
 	for _, need := range r.Needs {
 		if !slices.ContainsFunc(need.Any, x.covers) {
@@ -165,7 +168,11 @@ func (x *index) listMissing(r *Rule) []Missing {
 }
 
 func joinSources(missing []Missing) string {
-	return strings.Join(listTexts(missing, func(m *Missing) string { return m.Source }), ", no ")
+	sources := make([]string, len(missing))
+	for i := range missing {
+		sources[i] = missing[i].Source
+	}
+	return strings.Join(sources, ", no ")
 }
 
 // explainNoMatch says why nothing was found. Only what speaks against a rule rules it out: a
@@ -173,7 +180,7 @@ func joinSources(missing []Missing) string {
 func (s *search) explainNoMatch(missing []Missing, w *weighing) answer {
 	r := s.rule
 	switch {
-	case s.rejected == nil && w.verdict == RuledOut:
+	case s.rejected == nil && w.verdict == language.RuledOut:
 		o := w.against[0]
 		return answer{dismissed: &Dismissed{r.ID, o.objection.Why, s.index.events[o.event].Evidence}}
 	case s.rejected != nil:
@@ -191,7 +198,7 @@ func (s *search) explainNoMatch(missing []Missing, w *weighing) answer {
 		return answer{unanswered: &Unanswered{r.ID, "no " + joinSources(missing), missing}}
 	case len(missing) > 0:
 		return answer{unanswered: &Unanswered{r.ID, "no " + joinSources(missing) + "; " + s.describeNotSeen(), missing}}
-	case w.verdict == Weighed || s.seesStep():
+	case w.verdict == language.Weighed || s.seesStep():
 		return answer{unanswered: &Unanswered{r.ID, s.describeNotSeen(), nil}}
 	case !s.index.showAbsence(r.Needs):
 		return answer{unanswered: &Unanswered{r.ID, "too few lines to show that it was not so; " + s.describeNotSeen(), nil}}
@@ -205,8 +212,8 @@ func (s *search) seesStep() bool {
 }
 
 // showAbsence says whether each need has a source in which absence is evidence.
-func (x *index) showAbsence(needs []Need) bool {
-	return !slices.ContainsFunc(needs, func(need Need) bool {
+func (x *index) showAbsence(needs []language.Need) bool {
+	return !slices.ContainsFunc(needs, func(need language.Need) bool {
 		return !slices.ContainsFunc(need.Any, func(source string) bool {
 			return slices.ContainsFunc(x.timeline.Coverage, func(c timeline.Coverage) bool {
 				return isSource(source, &c) && x.isDense(fileSource{c.File, c.Source})
@@ -225,7 +232,7 @@ func (s *search) describeNotSeen() string {
 	var steps, read []string
 	others := 0
 	for i := range s.steps {
-		words := s.rule.Steps[i].describe()
+		words := s.rule.Steps[i].Describe()
 		switch {
 		case len(s.steps[i].events) > 0:
 		case len(steps) < maxDescribed && words != "":
@@ -269,33 +276,30 @@ func (s *search) writeFinding(m *match, missing []Missing) Finding {
 	}
 	s.writeChain(&f, m)
 	said := s.listSeen(m)
-	said.own = ownStep
-	f.Remediation = r.Remediation.expand(said)
-	f.Summary = cmp.Or(r.headline.expand(said), r.Title)
-	if f.Verdict < Confirmed {
+	said.Own = template.OwnStep
+	f.Remediation = r.Remediation.Expand(said)
+	f.Summary = cmp.Or(r.Compiled.Headline.Expand(said), r.Title)
+	if f.Verdict < language.Confirmed {
 		f.Missing = missing
 	}
-	if f.Verdict == Likely {
-		lacking, complete := r.listLacking(m)
-		f.NotSeen, f.StepsSeen, f.TimeOnly = lacking, complete && s.limit == Confirmed, m.timeOnly
+	if f.Verdict == language.Likely {
+		lacking, complete := listLacking(r, m)
+		f.NotSeen, f.StepsSeen, f.TimeOnly = lacking, complete && s.limit == language.Confirmed, m.timeOnly
 	}
 	for _, o := range m.against {
 		f.Contradictions = append(f.Contradictions, Against{o.objection.Why, s.index.events[o.event].Evidence})
 	}
-	var now []Action
+	var now []language.Action
 	if f.Notes, now = s.writeNotes(m, said); len(now) > 0 {
 		f.Remediation.Now = now
 	}
 	return f
 }
 
-// CanConfirm says whether anything makes the rule confirmed.
-func (r *Rule) CanConfirm() bool { return r.Verdict.levels[Confirmed] != nil }
-
 // listLacking names the steps that would make a match confirmed, in words: those of the set of which
 // the fewest lack. Complete says that nothing lacks. No absence is named.
-func (r *Rule) listLacking(m *match) (lacking []string, complete bool) {
-	confirmed := r.Verdict.levels[Confirmed]
+func listLacking(r *language.Rule, m *match) (lacking []string, complete bool) {
+	confirmed := r.Verdict.Compiled[language.Confirmed]
 	if confirmed == nil {
 		return nil, false
 	}
@@ -305,27 +309,27 @@ func (r *Rule) listLacking(m *match) (lacking []string, complete bool) {
 			has |= 1 << step
 		}
 	}
-	choices := confirmed.listChoices()
+	choices := confirmed.ListChoices()
 	if len(choices) == 0 {
 		return nil, false
 	}
 	least := slices.MinFunc(choices, func(a, b uint64) int { return bits.OnesCount64(a&^has) - bits.OnesCount64(b&^has) }) &^ has
 	for step := range r.Steps {
-		if words := r.Steps[step].describe(); least>>step&1 != 0 && words != "" {
+		if words := r.Steps[step].Describe(); least>>step&1 != 0 && words != "" {
 			lacking = append(lacking, words)
 		}
 	}
 	return lacking, least == 0
 }
 
-func (s *search) listSeen(m *match) seen {
+func (s *search) listSeen(m *match) template.Seen {
 	steps := make([][]*event.Event, len(m.gathered))
 	for i := range m.gathered {
 		for _, ev := range m.gathered[i] {
 			steps[i] = append(steps[i], s.index.events[ev])
 		}
 	}
-	return seen{steps: steps, bound: m.bound}
+	return template.Seen{Steps: steps, Bound: m.bound}
 }
 
 // writeFormula writes the arithmetic of the score, as it was done.
@@ -359,7 +363,7 @@ func (s *search) writeFormula(m *match) string {
 // writeFactors takes a quality apart: how a step is tied, and what the clocks leave open of its
 // order.
 func writeFactors(quality int) string {
-	for _, join := range []int{byID, byProcess, byTime} {
+	for _, join := range []int{language.ByID, language.ByProcess, language.ByTime} {
 		if quality == join*vague/1000 {
 			return formatDecimal(join, 1000) + "×" + formatDecimal(vague, 1000)
 		}
@@ -374,11 +378,11 @@ func formatDecimal(n, unit int) string {
 // findContainer returns what the match is about: the grouping bind when it holds containers, else
 // any that does.
 func (s *search) findContainer(m *match) string {
-	if s.per != none && s.rule.variables[s.per].container {
+	if s.per != none && s.rule.Compiled.Variables[s.per].Container {
 		return m.bound[s.per]
 	}
-	for i, v := range s.rule.variables {
-		if v.container && m.bound[i] != "" {
+	for i, v := range s.rule.Compiled.Variables {
+		if v.Container && m.bound[i] != "" {
 			return m.bound[i]
 		}
 	}
@@ -387,16 +391,16 @@ func (s *search) findContainer(m *match) string {
 
 // writeNotes returns the notes that apply, and what they say to do now instead of what the rule
 // says.
-func (s *search) writeNotes(m *match, said seen) (notes []string, now []Action) {
+func (s *search) writeNotes(m *match, said template.Seen) (notes []string, now []language.Action) {
 	for i := range s.rule.Notes {
 		n := &s.rule.Notes[i]
-		applies := n.When == nil || slices.ContainsFunc(said.steps[n.When.step], func(e *event.Event) bool {
-			return meetsConditions(e, n.When.conditions)
+		applies := n.When == nil || slices.ContainsFunc(said.Steps[n.When.Compiled.Step], func(e *event.Event) bool {
+			return condition.AreMet(e, n.When.Compiled.Conditions)
 		})
-		if text := n.text.expand(said); applies && text != "" {
+		if text := n.Compiled.Expand(said); applies && text != "" {
 			notes = append(notes, text)
 			if n.Now != nil {
-				now = append(now, n.Now.expand(said))
+				now = append(now, n.Now.Expand(said))
 			}
 		}
 	}
@@ -415,14 +419,14 @@ func (s *search) writeChain(f *Finding, m *match) {
 		}
 	}
 	slices.SortStableFunc(order, func(a, b int) int {
-		ra, rb := slices.Index(stepRoles, s.rule.Steps[a].Role), slices.Index(stepRoles, s.rule.Steps[b].Role)
-		return cmp.Or(cmp.Compare(ra, rb), cmp.Compare(s.earliestStart(m.gathered[a]), s.earliestStart(m.gathered[b])))
+		return cmp.Or(language.CompareRoles(s.rule.Steps[a].Role, s.rule.Steps[b].Role),
+			cmp.Compare(s.earliestStart(m.gathered[a]), s.earliestStart(m.gathered[b])))
 	})
 	said, causes := s.listSeen(m), false
 	for n, step := range order {
-		said.own = step
+		said.Own = step
 		written := s.writeStep(step, said)
-		written.Observed = !s.isInferred(step, said.steps[step][0]) && s.isObserved(step, order[:n])
+		written.Observed = !s.isInferred(step, said.Steps[step][0]) && s.isObserved(step, order[:n])
 		f.Chain = append(f.Chain, written)
 		f.Open = f.Open || written.AtLeast || written.isLasting()
 		f.Start, f.End = widen(f.Start, f.End, written.Start, lastMoment(written))
@@ -471,9 +475,9 @@ func widen(start, end, from, to time.Time) (time.Time, time.Time) {
 }
 
 // writeStep writes one step: times from the first to the last of its events.
-func (s *search) writeStep(step int, said seen) Step {
+func (s *search) writeStep(step int, said template.Seen) Step {
 	r := &s.rule.Steps[step]
-	out := Step{ID: r.ID, Rule: s.rule.ID, Role: r.Role, Text: r.text.expand(said), Events: said.steps[step]}
+	out := Step{ID: r.ID, Rule: s.rule.ID, Role: r.Role, Text: r.Compiled.Text.Expand(said), Events: said.Steps[step]}
 	out.addEvents(out.Events)
 	return out
 }
@@ -519,9 +523,9 @@ func (s *search) isInferred(step int, e *event.Event) bool {
 // isObserved says whether a step is tied to one before it in the chain by an id
 // and a certain order. The first of a chain needs no tie.
 func (s *search) isObserved(step int, before []int) bool {
-	return len(before) == 0 || slices.ContainsFunc(s.rule.ties[:s.rule.fromEdge], func(e tie) bool {
-		other, ok := e.findOther(step)
-		return ok && slices.Contains(before, other) && s.rateJoin(step, other) > byTime &&
-			s.orderEdge(&e, e.from, s.chosen[e.from]) == certain
+	return len(before) == 0 || slices.ContainsFunc(s.rule.Compiled.Ties[:s.rule.Compiled.FromEdge], func(e language.Tie) bool {
+		other, ok := e.FindOther(step)
+		return ok && slices.Contains(before, other) && s.rateJoin(step, other) > language.ByTime &&
+			s.orderEdge(&e, e.From, s.chosen[e.From]) == certain
 	})
 }

@@ -8,13 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 func TestConfirmedFinding(t *testing.T) {
 	tl := line(incident()...)
 	f := find(t, Evaluate(only(t, "slow-disk"), tl), "slow-disk")
-	require.Equal(t, Confirmed, f.Verdict)
+	require.Equal(t, language.Confirmed, f.Verdict)
 	require.Equal(t, idA, f.Container)
 	require.InDelta(t, 0.8, f.Score, 1e-9)
 	require.Equal(t, "(exit 20×1 + umount 60×1)/100 = 0.8", f.Formula)
@@ -43,36 +44,36 @@ func TestVerdictPaths(t *testing.T) {
 	for name, c := range map[string]struct {
 		rule   string
 		events []event.Event
-		want   Verdict
+		want   language.Verdict
 		score  float64
 	}{
-		"all steps":                     {"held-lock", []event.Event{exit, update, holder, first, second}, Confirmed, 0.1 + 0.3 + 0.15 + 0.3},
-		"lock of another address":       {"held-lock", []event.Event{update, holder, waiterFor("0xc0002", 1, 6, 9), waiterFor("0xc0002", 2, 6, 9)}, Possible, 0.3 + 0.15},
-		"one waiter is below minimum":   {"held-lock", []event.Event{update, holder, first}, Possible, 0.3 + 0.15},
-		"holder before the update":      {"held-lock", []event.Event{update, holderOf(-200, -100), first, second}, Confirmed, 0.3 + 0.3*0.5*0.7 + 0.3*0.7},
-		"only absence makes it likely":  {"held-lock", []event.Event{exit, update}, Likely, 0.4},
-		"the retry is not absent":       {"held-lock", []event.Event{exit, update, retry}, Possible, 0.4},
-		"another container's retry":     {"held-lock", []event.Event{exit, update, ev("containerd.retry", when(60), container(idB))}, Likely, 0.4},
-		"a retry of unknown time":       {"held-lock", []event.Event{exit, update, undated(retry)}, Possible, 0.4},
-		"a retry after the update":      {"held-lock", []event.Event{exit, update, ev("containerd.retry", when(126), container(idA))}, Likely, 0.4},
-		"exit of another container":     {"held-lock", []event.Event{exitOf(idB, 1), update}, Possible, 0.3},
-		"exit long before":              {"held-lock", []event.Event{exitOf(idA, -601), update}, Possible, 0.3},
-		"exit after the update":         {"held-lock", []event.Event{exitOf(idA, 11), update}, Possible, 0.3},
-		"cut id, as write-ups print it": {"slow-disk", []event.Event{exitOf(idA[:12], 1), umount}, Confirmed, 0.8},
-		"id cut too short":              {"slow-disk", []event.Event{exitOf(idA[:5], 1), umount}, Likely, 0.6},
-		"undated umount":                {"slow-disk", []event.Event{exit, undated(umountOf(idA, 0, 100))}, NotEvaluable, 0},
-		"undated stack of the umount":   {"slow-disk", []event.Event{exit, ev("goroutine.wait", container(idA), field("doing", "umount"))}, Confirmed, 0.2 + 0.3},
-		"umount seen late, begun early": {"slow-disk", []event.Event{exit, ev("syscall", from(3600, 3700), container(idA), field("name", "umount2"), begun)}, Confirmed, 0.2 + 0.6*0.7},
-		"umount an hour later":          {"slow-disk", []event.Event{exit, umountOf(idA, 3600, 3700)}, Likely, 0.6},
-		"quick umount":                  {"slow-disk", []event.Event{exit, umountOf(idA, 1, 2)}, NotEvaluable, 0},
+		"all steps":                     {"held-lock", []event.Event{exit, update, holder, first, second}, language.Confirmed, 0.1 + 0.3 + 0.15 + 0.3},
+		"lock of another address":       {"held-lock", []event.Event{update, holder, waiterFor("0xc0002", 1, 6, 9), waiterFor("0xc0002", 2, 6, 9)}, language.Possible, 0.3 + 0.15},
+		"one waiter is below minimum":   {"held-lock", []event.Event{update, holder, first}, language.Possible, 0.3 + 0.15},
+		"holder before the update":      {"held-lock", []event.Event{update, holderOf(-200, -100), first, second}, language.Confirmed, 0.3 + 0.3*0.5*0.7 + 0.3*0.7},
+		"only absence makes it likely":  {"held-lock", []event.Event{exit, update}, language.Likely, 0.4},
+		"the retry is not absent":       {"held-lock", []event.Event{exit, update, retry}, language.Possible, 0.4},
+		"another container's retry":     {"held-lock", []event.Event{exit, update, ev("containerd.retry", when(60), container(idB))}, language.Likely, 0.4},
+		"a retry of unknown time":       {"held-lock", []event.Event{exit, update, undated(retry)}, language.Possible, 0.4},
+		"a retry after the update":      {"held-lock", []event.Event{exit, update, ev("containerd.retry", when(126), container(idA))}, language.Likely, 0.4},
+		"exit of another container":     {"held-lock", []event.Event{exitOf(idB, 1), update}, language.Possible, 0.3},
+		"exit long before":              {"held-lock", []event.Event{exitOf(idA, -601), update}, language.Possible, 0.3},
+		"exit after the update":         {"held-lock", []event.Event{exitOf(idA, 11), update}, language.Possible, 0.3},
+		"cut id, as write-ups print it": {"slow-disk", []event.Event{exitOf(idA[:12], 1), umount}, language.Confirmed, 0.8},
+		"id cut too short":              {"slow-disk", []event.Event{exitOf(idA[:5], 1), umount}, language.Likely, 0.6},
+		"undated umount":                {"slow-disk", []event.Event{exit, undated(umountOf(idA, 0, 100))}, language.NotEvaluable, 0},
+		"undated stack of the umount":   {"slow-disk", []event.Event{exit, ev("goroutine.wait", container(idA), field("doing", "umount"))}, language.Confirmed, 0.2 + 0.3},
+		"umount seen late, begun early": {"slow-disk", []event.Event{exit, ev("syscall", from(3600, 3700), container(idA), field("name", "umount2"), begun)}, language.Confirmed, 0.2 + 0.6*0.7},
+		"umount an hour later":          {"slow-disk", []event.Event{exit, umountOf(idA, 3600, 3700)}, language.Likely, 0.6},
+		"quick umount":                  {"slow-disk", []event.Event{exit, umountOf(idA, 1, 2)}, language.NotEvaluable, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Evaluate(only(t, c.rule), line(c.events...))
 			switch c.want {
-			case RuledOut:
+			case language.RuledOut:
 				require.Empty(t, r.Findings)
 				require.Len(t, r.RuledOut, 1)
-			case NotEvaluable: // an undated syscall has no duration
+			case language.NotEvaluable: // an undated syscall has no duration
 				require.Empty(t, r.Findings)
 			default:
 				require.Len(t, r.Findings, 1)
@@ -87,20 +88,20 @@ func TestVerdictPaths(t *testing.T) {
 func TestPrecision(t *testing.T) {
 	for name, c := range map[string]struct {
 		exit     event.Event
-		want     Verdict
+		want     language.Verdict
 		quality  float64
 		observed bool
 	}{
-		"certain":       {exitOf(idA, 1), Confirmed, 1, true},
-		"rounded down":  {ev("containerd.task-exit", when(6.4), prec(time.Second), container(idA)), Confirmed, 0.7, false},
-		"out of reach":  {ev("containerd.task-exit", when(6.6), prec(time.Second), container(idA)), Likely, 1, true},
-		"coarse but ok": {ev("containerd.task-exit", when(-60), prec(time.Minute), container(idA)), Confirmed, 1, true},
+		"certain":       {exitOf(idA, 1), language.Confirmed, 1, true},
+		"rounded down":  {ev("containerd.task-exit", when(6.4), prec(time.Second), container(idA)), language.Confirmed, 0.7, false},
+		"out of reach":  {ev("containerd.task-exit", when(6.6), prec(time.Second), container(idA)), language.Likely, 1, true},
+		"coarse but ok": {ev("containerd.task-exit", when(-60), prec(time.Minute), container(idA)), language.Confirmed, 1, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := find(t, Evaluate(only(t, "slow-disk"), line(c.exit, umountOf(idA, 1.5, 213.5))), "slow-disk")
 			require.Equal(t, c.want, f.Verdict)
 			share := 0.6 * c.quality
-			if c.want == Confirmed {
+			if c.want == language.Confirmed {
 				share += 0.2
 			}
 			require.InDelta(t, share, f.Score, 1e-9, f.Formula)
@@ -130,7 +131,7 @@ func TestVersions(t *testing.T) {
 	for _, unknown := range []map[string]timeline.Fact{nil, {"containerd.version": {Value: "private build"}}} {
 		tl.Facts = unknown
 		f := find(t, Evaluate(only(t, "slow-disk"), tl), "slow-disk")
-		require.Equal(t, Likely, f.Verdict)
+		require.Equal(t, language.Likely, f.Verdict)
 		require.Contains(t, f.Notes, "containerd.version is unknown (affected: <1.7.4): the verdict is capped at likely")
 	}
 }
@@ -160,7 +161,7 @@ func TestNeeds(t *testing.T) {
 	require.Equal(t, []Dismissed{{Rule: "slow-disk", Why: "not seen in strace, containerd.log: container … exited; umount2 of … lasts …; and 1 more step"}}, r.RuledOut)
 
 	f := find(t, Evaluate(cat, drop(line(umountOf(idA, 1, 100)), "containerd.log")), "slow-disk")
-	require.Equal(t, Likely, f.Verdict)
+	require.Equal(t, language.Likely, f.Verdict)
 	require.Equal(t, []Missing{log}, f.Missing)
 
 	tl := line() // sources that end before the stall say nothing about it
@@ -184,7 +185,7 @@ func TestAbsenceNeedsCoverage(t *testing.T) {
 			tl := line(exitOf(idA, 1), updateOf(idA))
 			spoil(&tl.Coverage[0])
 			f := find(t, Evaluate(only(t, "held-lock"), tl), "held-lock")
-			require.Equal(t, Possible, f.Verdict)
+			require.Equal(t, language.Possible, f.Verdict)
 		})
 	}
 }
@@ -194,7 +195,7 @@ func TestContradictions(t *testing.T) {
 	nfs := ev("kernel.frame", when(60), field("symbol", "nfs_wait"))
 
 	f := find(t, Evaluate(only(t, "slow-disk"), line(append(incident(), volatile)...)), "slow-disk")
-	require.Equal(t, Likely, f.Verdict)
+	require.Equal(t, language.Likely, f.Verdict)
 	require.InDelta(t, 0.6, f.Score, 1e-9)
 	require.Equal(t, "(exit 20×1 + umount 60×1)/100 − 0.2 = 0.6", f.Formula)
 	require.Equal(t, []Against{{"the mount is volatile", volatile.Evidence}}, f.Contradictions)
@@ -205,7 +206,7 @@ func TestContradictions(t *testing.T) {
 
 	later := ev("kernel.frame", when(600), field("symbol", "nfs_wait"))
 	f = find(t, Evaluate(only(t, "slow-disk"), line(append(incident(), later)...)), "slow-disk")
-	require.Equal(t, Confirmed, f.Verdict, "outside the umount it contradicts nothing")
+	require.Equal(t, language.Confirmed, f.Verdict, "outside the umount it contradicts nothing")
 
 	// What is ruled out for one container is not for another.
 	f = find(t, Evaluate(only(t, "slow-disk"), line(append(incident(), nfs, exitOf(idB, 300), umountOf(idB, 301, 400))...)), "slow-disk")
@@ -246,7 +247,7 @@ func TestWithoutGroup(t *testing.T) {
 	dump := []event.Event{holderOf(5, 100), waiterFor("0xc0001", 1, 6, 100), waiterFor("0xc0001", 2, 6, 100)}
 	f := find(t, Evaluate(only(t, "held-lock"), line(dump...)), "held-lock")
 	require.Empty(t, f.Container)
-	require.Equal(t, Likely, f.Verdict)
+	require.Equal(t, language.Likely, f.Verdict)
 	require.Len(t, Evaluate(only(t, "held-lock"), line(append(dump, updateOf(idA))...)).Findings, 1)
 }
 
@@ -274,11 +275,11 @@ verdict: {confirmed: one and two, possible: two}
 `
 	cat := catalogOf(t, rule)
 	f := find(t, Evaluate(cat, line(ev("a", when(1)), ev("b", when(2)))), "together")
-	require.Equal(t, Likely, f.Verdict)
+	require.Equal(t, language.Likely, f.Verdict)
 	require.Equal(t, "(one 50×1 + two 50×0.5)/100 = 0.75", f.Formula)
 	require.Contains(t, f.Notes, "only time ties the steps together: the verdict is capped at likely")
 	f = find(t, Evaluate(cat, line(ev("a", when(1)), ev("b", when(3600)))), "together")
-	require.Equal(t, Possible, f.Verdict, "what no edge ties has to lie near in time")
+	require.Equal(t, language.Possible, f.Verdict, "what no edge ties has to lie near in time")
 }
 
 func TestNotes(t *testing.T) {
@@ -286,7 +287,7 @@ func TestNotes(t *testing.T) {
 	events[1].Fields = append(events[1].Fields, event.Field{Key: "delayed", Value: event.Bool(true)})
 	f := find(t, Evaluate(only(t, "slow-disk"), line(events...)), "slow-disk")
 	require.Contains(t, f.Notes, "strace injected the delay: this was a test")
-	require.Equal(t, []Action{{Do: "end that strace"}}, f.Remediation.Now)
+	require.Equal(t, []language.Action{{Do: "end that strace"}}, f.Remediation.Now)
 }
 
 // TestSearchIsBounded: nothing but time ties the steps, and no two events fit together as asked.
@@ -388,7 +389,7 @@ func TestHostileTimes(t *testing.T) {
 		tl := line(exitOf(idA, 1), umountOf(idA, 1.5, 213.5))
 		tl.Events[0].Start.T = time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)
 		f := find(t, Evaluate(only(t, "slow-disk"), tl), "slow-disk")
-		require.Equal(t, Likely, f.Verdict, "an exit of the year %d explains nothing", year)
+		require.Equal(t, language.Likely, f.Verdict, "an exit of the year %d explains nothing", year)
 	}
 }
 
@@ -398,12 +399,12 @@ func TestAbsenceNeedsCoverageWithoutGaps(t *testing.T) {
 	update := updateOf(idA)
 	for name, c := range map[string]struct {
 		gap  timeline.Gap
-		want Verdict
+		want language.Verdict
 	}{
-		"before the update":                {timeline.Gap{Window: timeline.Window{Start: begin.Add(2 * time.Second), End: begin.Add(3 * time.Second)}}, Likely},
-		"inside the update":                {timeline.Gap{Window: timeline.Window{Start: begin.Add(50 * time.Second), End: begin.Add(60 * time.Second)}}, Possible},
-		"after the update":                 {timeline.Gap{Window: timeline.Window{Start: begin.Add(200 * time.Second), End: begin.Add(260 * time.Second)}}, Likely},
-		"before the update, end not known": {timeline.Gap{Window: timeline.Window{Start: begin.Add(2 * time.Second)}}, Possible},
+		"before the update":                {timeline.Gap{Window: timeline.Window{Start: begin.Add(2 * time.Second), End: begin.Add(3 * time.Second)}}, language.Likely},
+		"inside the update":                {timeline.Gap{Window: timeline.Window{Start: begin.Add(50 * time.Second), End: begin.Add(60 * time.Second)}}, language.Possible},
+		"after the update":                 {timeline.Gap{Window: timeline.Window{Start: begin.Add(200 * time.Second), End: begin.Add(260 * time.Second)}}, language.Likely},
+		"before the update, end not known": {timeline.Gap{Window: timeline.Window{Start: begin.Add(2 * time.Second)}}, language.Possible},
 	} {
 		tl := line(exit, update)
 		for i := range tl.Coverage {
@@ -413,4 +414,9 @@ func TestAbsenceNeedsCoverageWithoutGaps(t *testing.T) {
 		require.Len(t, r.Findings, 1, name)
 		require.Equal(t, c.want, r.Findings[0].Verdict, name)
 	}
+}
+
+func TestEmptyCatalogue(t *testing.T) {
+	r := Evaluate(&language.Catalog{}, line(incident()...))
+	require.Zero(t, r)
 }

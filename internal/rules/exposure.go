@@ -2,24 +2,14 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
-
-// ExposureRule says which versions and settings alone make a node run into the
-// rule's cause some day. It needs no incident and names no cause.
-type ExposureRule struct {
-	Versions []VersionRange // every one of them has to be known and affected
-	// Facts is the name of a fact, with an operator as in a match, to the wanted value. A fact that
-	// is not known does not hold.
-	Facts map[string]any
-	Text  string // what may happen, and when
-
-	conditions []condition
-}
 
 // Exposure is a risk that versions and settings alone show.
 type Exposure struct {
@@ -29,21 +19,8 @@ type Exposure struct {
 	Evidence []event.Quote
 }
 
-func (c *compiler) compileExposures() {
-	for i := range c.rule.Exposed {
-		e := &c.rule.Exposed[i]
-		at := place{"exposed", i}
-		c.requireText(e.Text, at.in("text")...)
-		c.compileVersions(e.Versions, at.in("versions"))
-		if len(e.Versions)+len(e.Facts) == 0 {
-			c.errorf(at, "an exposure names versions or facts")
-		}
-		e.conditions = c.compileBindless(e.Facts, at.in("facts"))
-	}
-}
-
 // listExposures returns the risks of all rules that did not match: a finding says more.
-func (x *index) listExposures(cat *Catalog, found []Finding) []Exposure {
+func (x *index) listExposures(cat *language.Catalog, found []Finding) []Exposure {
 	var all []Exposure
 	for i := range cat.Rules {
 		r := &cat.Rules[i]
@@ -60,22 +37,22 @@ func (x *index) listExposures(cat *Catalog, found []Finding) []Exposure {
 	return all
 }
 
-func (x *index) checkExposure(r *Rule, rule *ExposureRule) (Exposure, bool) {
+func (x *index) checkExposure(r *language.Rule, rule *language.ExposureRule) (Exposure, bool) {
 	e := Exposure{Rule: r.ID, Text: rule.Text}
 	for _, v := range rule.Versions {
 		fact := x.timeline.Facts[v.Fact]
-		if !v.affected.holds(fact.Value) {
+		if !v.Compiled.Holds(fact.Value) {
 			return e, false
 		}
 		e.addReason(v.Fact, fact.Value, fact.Evidence)
 	}
-	for _, c := range rule.conditions {
-		fact, known := x.timeline.Facts[c.field]
-		if !c.holds(factValue(fact.Value), known) {
+	for _, c := range rule.Compiled {
+		fact, known := x.timeline.Facts[c.Field]
+		if !c.Holds(factValue(fact.Value), known) {
 			return e, false
 		}
 		if known {
-			e.addReason(c.field, fact.Value, fact.Evidence)
+			e.addReason(c.Field, fact.Value, fact.Evidence)
 		}
 	}
 	return e, len(e.Because) > 0
@@ -102,28 +79,28 @@ func (e Exposure) String() string {
 }
 
 // listWeighed returns the names of the facts that some rule asks for, and that are known, in order.
-func (x *index) listWeighed(cat *Catalog) []string {
+func (x *index) listWeighed(cat *language.Catalog) []string {
 	asked := map[string]bool{}
 	for i := range cat.Rules {
 		r := &cat.Rules[i]
 		versions := slices.Clone(r.Versions)
 		for j := range r.Exposed {
 			versions = append(versions, r.Exposed[j].Versions...)
-			for _, c := range r.Exposed[j].conditions {
-				asked[c.field] = true
+			for _, c := range r.Exposed[j].Compiled {
+				asked[c.Field] = true
 			}
 		}
 		for _, v := range versions {
 			asked[v.Fact] = true
 		}
-		for _, p := range r.listPatterns() {
+		for _, p := range r.ListPatterns() {
 			if name, ok := p.Match[string(event.FieldName)].(string); ok && p.Kind == event.KindFact {
 				asked[name] = true
 			}
 		}
 	}
 	var known []string
-	for _, name := range sortedKeys(asked) {
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
 		if _, ok := x.timeline.Facts[name]; ok {
 			known = append(known, name)
 		}

@@ -4,39 +4,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
-)
-
-// Verdict is a rule's answer. A rule whose input is missing has not been passed: it is
-// NotEvaluable.
-type Verdict uint8
-
-// Verdicts from nothing to certain.
-const (
-	NotEvaluable Verdict = iota
-	RuledOut
-	Weighed // something fits it, and other causes too
-	Possible
-	Likely
-	Confirmed
-)
-
-var verdictNames = [...]string{"not-evaluable", "ruled-out", "weighed", "possible", "likely", "confirmed"}
-
-// String is the verdict as reports write it.
-func (v Verdict) String() string { return verdictNames[v] }
-
-// Role is the part a finding plays in the incident; a rule says what its findings may at most be.
-type Role string
-
-// Roles of findings. A root is the deepest proven link; the links above it form its chain.
-const (
-	Root         Role = "root"
-	Link         Role = "link"
-	Contributing Role = "contributing"
-	Fallback     Role = "fallback"
-	// NotReady is a reason of its own why the node is not ready, apart from every root.
-	NotReady Role = "notready"
 )
 
 // Finding is a rule that matched, as far as the rule alone tells: what part it plays in the
@@ -44,7 +13,7 @@ const (
 type Finding struct {
 	Rule      string
 	Title     string
-	Verdict   Verdict
+	Verdict   language.Verdict
 	Score     float64 // 0 to 1; Formula says how it came about
 	Formula   string
 	Summary   string // one sentence, for the headline
@@ -60,7 +29,7 @@ type Finding struct {
 	Contradictions []Against
 	Lacks          []Missing // needs of the rule that the bundle does not meet
 	Missing        []Missing // those of Lacks that would decide: none of a confirmed finding
-	Remediation    Remediation
+	Remediation    language.Remediation
 	// StepsSeen says of a likely finding that all is there that would make it confirmed, also a version
 	// that is known: something speaks against it. TimeOnly says that nothing but time ties its steps.
 	StepsSeen, TimeOnly bool
@@ -72,18 +41,18 @@ type Finding struct {
 	// ByTells says that no more than tells and their effects were seen of the rule's chain.
 	ByTells bool
 
-	rule  *Rule
+	rule  *language.Rule
 	bound []string // by variable of the rule
 }
 
 // CompareBind compares what two findings have bound to a name. Both says that both have bound it;
 // same that nothing contradicts.
 func (f *Finding) CompareBind(other *Finding, name string) (both, same bool) {
-	a, b := f.rule.findBind(name), other.rule.findBind(name)
+	a, b := f.rule.FindBind(name), other.rule.FindBind(name)
 	if a < 0 || b < 0 || f.bound[a] == "" || other.bound[b] == "" {
 		return false, true
 	}
-	_, same = f.rule.variables[a].joinValues(f.bound[a], other.bound[b])
+	_, same = joinValues(&f.rule.Compiled.Variables[a], f.bound[a], other.bound[b])
 	return true, same
 }
 

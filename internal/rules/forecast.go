@@ -2,34 +2,16 @@ package rules
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
-
-// ForecastRule says which number grows towards which limit.
-type ForecastRule struct {
-	Pattern `yaml:",inline"` // the events that carry the number; what it binds tells one growing thing from another
-	Value   string           // field with the number
-	// Limit is a number, the name of a fact that is one (facts have a dot), or a field of the
-	// event.
-	Limit any
-	// Rate is a field with the growth in units per second, where the event itself has measured it;
-	// may be empty.
-	Rate string
-	// Counter says that the number only ever grows, as a serial does, so that any two readings tell
-	// its rate. Of every other number growth is believed only where it is more than the number's
-	// noise.
-	Counter bool
-	Text    string // what happens when the limit is reached
-
-	limit float64 // when Limit is a number
-	fact  string  // when it is the name of one
-	field string  // when it is the name of a field
-}
 
 // Forecast is when a number reaches its limit if it goes on as it did.
 type Forecast struct {
@@ -66,28 +48,6 @@ const (
 	noiseShare = 0.02
 )
 
-func (c *compiler) compileForecasts() {
-	for i := range c.rule.Forecast {
-		f := &c.rule.Forecast[i]
-		at := place{"forecast", i}
-		c.requireText(f.Text, at.in("text")...)
-		c.requireText(f.Value, at.in("value")...)
-		c.requireText(string(f.Kind), at.in("kind")...)
-		f.conditions = c.compileBindless(f.Match, at.in("match"))
-		var isNumber bool
-		if f.limit, isNumber = numberOf(f.Limit); !isNumber {
-			switch name, _ := f.Limit.(string); {
-			case name == "":
-				c.errorf(at.in("limit"), "limit is a number, the name of a fact or a field")
-			case strings.Contains(name, "."):
-				f.fact = name
-			default:
-				f.field = name
-			}
-		}
-	}
-}
-
 // measured is one reading of a growing number.
 type measured struct {
 	at    time.Time
@@ -96,7 +56,7 @@ type measured struct {
 }
 
 // listForecasts returns the limits that rules see coming.
-func (x *index) listForecasts(cat *Catalog) []Forecast {
+func (x *index) listForecasts(cat *language.Catalog) []Forecast {
 	var all []Forecast
 	for i := range cat.Rules {
 		r := &cat.Rules[i]
@@ -108,11 +68,11 @@ func (x *index) listForecasts(cat *Catalog) []Forecast {
 }
 
 // readForecast reads one growing number, of each thing that it counts and as each source counts it.
-func (x *index) readForecast(r *Rule, rule *ForecastRule) []Forecast {
-	limit := rule.limit
-	if rule.fact != "" {
+func (x *index) readForecast(r *language.Rule, rule *language.ForecastRule) []Forecast {
+	limit := rule.Compiled.Limit
+	if rule.Compiled.Fact != "" {
 		var ok bool
-		if limit, ok = factValue(x.timeline.Facts[rule.fact].Value).Number(); !ok {
+		if limit, ok = factValue(x.timeline.Facts[rule.Compiled.Fact].Value).Number(); !ok {
 			return nil
 		}
 	}
@@ -121,15 +81,16 @@ func (x *index) readForecast(r *Rule, rule *ForecastRule) []Forecast {
 		e := x.events[ev]
 		v, _ := e.Get(event.Key(rule.Value))
 		n, ok := factValue(v.Text()).Number() // facts are texts
-		if !ok || e.Last().IsZero() || !meetsConditions(e, rule.conditions) {
+		if !ok || e.Last().IsZero() || !condition.AreMet(e, rule.Pattern.Compiled.Conditions) {
 			continue
 		}
-		readings[rule.nameSeries(e)] = append(readings[rule.nameSeries(e)], measured{e.Last().T, n, e})
+		series := nameSeries(rule, e)
+		readings[series] = append(readings[series], measured{e.Last().T, n, e})
 	}
 	var all []Forecast
 	end := x.lastTime()
-	for _, of := range sortedKeys(readings) {
-		f, ok := rule.extrapolate(readings[of], limit)
+	for _, of := range slices.Sorted(maps.Keys(readings)) {
+		f, ok := extrapolate(rule, readings[of], limit)
 		if ok && f.At.After(end) { // what the evidence has outlived is no forecast
 			f.Rule, f.Text = r.ID, rule.Text
 			all = append(all, f)
@@ -150,9 +111,9 @@ func (x *index) lastTime() (end time.Time) {
 
 // nameSeries names the thing that an event counts, by what the pattern binds, and the source that
 // counts it: two ways to count one thing differ by a little, which is no growth.
-func (rule *ForecastRule) nameSeries(e *event.Event) string {
+func nameSeries(rule *language.ForecastRule, e *event.Event) string {
 	parts := []string{e.Source}
-	for _, key := range sortedKeys(rule.Bind) {
+	for _, key := range slices.Sorted(maps.Keys(rule.Bind)) {
 		field, _, _ := strings.Cut(key, "|")
 		parts = append(parts, e.FieldText(event.Key(field)))
 	}
@@ -160,12 +121,12 @@ func (rule *ForecastRule) nameSeries(e *event.Event) string {
 }
 
 // extrapolate draws a line through the readings, or takes the rate that the last one measured.
-func (rule *ForecastRule) extrapolate(all []measured, limit float64) (Forecast, bool) {
+func extrapolate(rule *language.ForecastRule, all []measured, limit float64) (Forecast, bool) {
 	slices.SortStableFunc(all, func(a, b measured) int { return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.value, b.value)) })
 	last := all[len(all)-1]
 	f := Forecast{Value: last.value, Limit: limit}
-	if rule.field != "" {
-		v, _ := last.event.Get(event.Key(rule.field))
+	if rule.Compiled.Field != "" {
+		v, _ := last.event.Get(event.Key(rule.Compiled.Field))
 		f.Limit, _ = v.Number()
 	}
 	if v, ok := last.event.Get(event.Key(rule.Rate)); ok {

@@ -1,27 +1,31 @@
 package rules
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/rules/template"
 )
 
 // TestHeadlinesOfAnySteps: whatever steps a cause is named by, what is left of its headline begins with
 // what it is about, and holds no clause that hangs on one that was left out.
 func TestHeadlinesOfAnySteps(t *testing.T) {
-	catalog, err := Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	headlines := 0
 	for i := range catalog.Rules {
 		r := &catalog.Rules[i]
-		for _, e := range r.Verdict.levels {
+		for _, e := range r.Verdict.Compiled {
 			if e == nil {
 				continue
 			}
-			for _, steps := range e.listChoices() {
-				text := r.sketchHeadline(steps)
+			for _, steps := range e.ListChoices() {
+				text := sketchHeadline(r, steps)
 				if text == "" { // the title stands there then
 					continue
 				}
@@ -38,34 +42,26 @@ func TestHeadlinesOfAnySteps(t *testing.T) {
 	require.Greater(t, headlines, 300)
 }
 
-// sketchHeadline is the headline where exactly these steps were seen, with the names of placeholders
-// for what they stand for.
-func (r *Rule) sketchHeadline(steps uint64) string {
-	return r.headline.joinClauses(func(c clause) (text string, complete bool) {
-		for _, p := range c.parts {
-			known := func(p part) bool { return r.isKnownFrom(p, steps) }
-			if p.isPlaceholder() && !known(p) && !slices.ContainsFunc(p.others, known) {
-				return "", false
-			}
-			text += p.literal + p.name
+// sketchHeadline is the headline where exactly these steps were seen, and all that it may say of
+// them is known.
+func sketchHeadline(r *language.Rule, steps uint64) string {
+	e := &event.Event{Start: at(1), End: at(2), Text: "text"}
+	for _, p := range r.Compiled.Headline.ListPlaceholders() {
+		for _, name := range p.Names {
+			e.Fields = append(e.Fields, event.Field{Key: event.Key(name.Field), Value: event.String(name.Field)})
 		}
-		return text, true
-	})
-}
-
-// isKnownFrom says whether one of the steps can fill a placeholder.
-func (r *Rule) isKnownFrom(p part, steps uint64) bool {
-	if p.step >= 0 {
-		return steps>>p.step&1 != 0
 	}
+	said := template.Seen{Steps: make([][]*event.Event, len(r.Steps)), Bound: make([]string, len(r.Compiled.Variables)), Own: template.OwnStep}
 	for i := range r.Steps {
-		for j := range r.Steps[i].patterns {
-			for _, b := range r.Steps[i].patterns[j].bindings {
-				if steps>>i&1 != 0 && b.variable == p.variable {
-					return true
-				}
+		if steps>>i&1 == 0 {
+			continue
+		}
+		said.Steps[i] = []*event.Event{e, e}
+		for j := range r.Steps[i].Compiled.Patterns {
+			for _, b := range r.Steps[i].Compiled.Patterns[j].Compiled.Bindings {
+				said.Bound[b.Variable] = r.Compiled.Variables[b.Variable].Name
 			}
 		}
 	}
-	return false
+	return r.Compiled.Headline.Expand(said)
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -23,7 +25,7 @@ type index struct {
 
 	columns map[columnKey]*column
 	tested  map[testKey]*tested
-	hits    map[string]*hits // by eventSet.key
+	hits    map[string]*hits // by [language.EventSet] key
 
 	texts []string         // interned values; 0 is the empty one
 	ids   map[string]int32 // their numbers
@@ -81,18 +83,18 @@ type column struct {
 
 type columnKey struct {
 	kind    event.Kind
-	reading reading
+	reading condition.Reading
 }
 
 const noValue = -1
 
-func (x *index) readColumn(kind event.Kind, r reading) *column {
+func (x *index) readColumn(kind event.Kind, r condition.Reading) *column {
 	key := columnKey{kind, r}
 	if c := x.columns[key]; c != nil {
 		return c
 	}
 	c := &column{codes: make([]int32, len(x.kinds[kind]))}
-	codes, read := map[event.Value]int32{}, r.reader()
+	codes, read := map[event.Value]int32{}, r.Reader()
 	for i, ev := range x.kinds[kind] {
 		v, ok := read(x.events[ev])
 		if !ok {
@@ -162,20 +164,20 @@ type testKey struct {
 	condition string
 }
 
-func (x *index) testCondition(kind event.Kind, c *condition) *tested {
-	key := testKey{kind, c.key}
+func (x *index) testCondition(kind event.Kind, c *condition.Condition) *tested {
+	key := testKey{kind, c.Key}
 	if a := x.tested[key]; a != nil {
 		return a
 	}
-	col := x.readColumn(kind, c.reading)
+	col := x.readColumn(kind, c.Reading)
 	a := &tested{column: col, holds: make([]bool, len(col.values))}
 	for code, v := range col.values {
-		if c.holds(v, true) {
+		if c.Holds(v, true) {
 			a.holds[code] = true
 			a.count += col.counts[code]
 		}
 	}
-	if a.absent = c.holds(event.Value{}, false); a.absent {
+	if a.absent = c.Holds(event.Value{}, false); a.absent {
 		a.count += col.absent
 	}
 	x.tested[key] = a
@@ -190,14 +192,14 @@ func (a *tested) holdsAt(place int) bool {
 }
 
 // listMatching returns the events that fit a pattern, in order.
-func (x *index) listMatching(p *Pattern) []int32 {
+func (x *index) listMatching(p *language.Pattern) []int32 {
 	all := x.kinds[p.Kind]
 	if len(all) == 0 {
 		return nil
 	}
 	var conditions []*tested
-	for i := range p.conditions {
-		a := x.testCondition(p.Kind, &p.conditions[i])
+	for i := range p.Compiled.Conditions {
+		a := x.testCondition(p.Kind, &p.Compiled.Conditions[i])
 		switch a.count {
 		case 0:
 			return nil
@@ -207,10 +209,10 @@ func (x *index) listMatching(p *Pattern) []int32 {
 		}
 	}
 	var bound []*column
-	for i := range p.bindings {
-		c := x.readColumn(p.Kind, p.bindings[i].reading)
+	for i := range p.Compiled.Bindings {
+		c := x.readColumn(p.Kind, p.Compiled.Bindings[i].Reading)
 		x.readTexts(c)
-		if !p.bindings[i].optional {
+		if !p.Compiled.Bindings[i].Optional {
 			bound = append(bound, c)
 		}
 	}
@@ -234,20 +236,6 @@ func (x *index) listMatching(p *Pattern) []int32 {
 	return found
 }
 
-// eventSet is what a step, an absence or a contradiction looks for, compiled.
-type eventSet struct {
-	patterns []Pattern
-	key      string // equal for sets that the same events fit
-	binds    []bind // by variable of the rule
-}
-
-// bind is where the events of a set hold the value of one variable.
-type bind struct {
-	fields []reading // by pattern; zero where it does not bind the variable
-	key    string    // equal for binds that give the same values; empty when no pattern binds the variable
-	prefix bool
-}
-
 // hits are the events that fit a set, in order, each by the first pattern that takes it.
 type hits struct {
 	events []int32
@@ -257,19 +245,19 @@ type hits struct {
 }
 
 // findHits returns the events that fit a set.
-func (x *index) findHits(s *eventSet) *hits {
-	if h := x.hits[s.key]; h != nil {
+func (x *index) findHits(s *language.EventSet) *hits {
+	if h := x.hits[s.Key]; h != nil {
 		return h
 	}
 	h := &hits{values: map[string]*values{}}
-	for i := range s.patterns {
-		h.mergeHits(x.listMatching(&s.patterns[i]), uint16(i))
+	for i := range s.Patterns {
+		h.mergeHits(x.listMatching(&s.Patterns[i]), uint16(i))
 	}
 	h.every = make([]int32, len(h.events))
 	for i := range h.every {
 		h.every[i] = int32(i)
 	}
-	x.hits[s.key] = h
+	x.hits[s.Key] = h
 	return h
 }
 
@@ -310,27 +298,27 @@ type values struct {
 	prefix bool // keys are cut
 }
 
-func (x *index) findValues(s *eventSet, h *hits, variable int) *values {
-	b := &s.binds[variable]
-	if b.key == "" {
+func (x *index) findValues(s *language.EventSet, h *hits, variable int) *values {
+	b := &s.Binds[variable]
+	if b.Key == "" {
 		return nil
 	}
-	if v := h.values[b.key]; v != nil {
+	if v := h.values[b.Key]; v != nil {
 		return v
 	}
-	v := &values{of: make([]int32, len(h.events)), prefix: b.prefix}
+	v := &values{of: make([]int32, len(h.events)), prefix: b.Prefix}
 	for i, ev := range h.events {
-		field := b.fields[h.by[i]]
-		if field == (reading{}) {
+		field := b.Fields[h.by[i]]
+		if field == (condition.Reading{}) {
 			continue
 		}
-		c := x.readColumn(s.patterns[h.by[i]].Kind, field)
+		c := x.readColumn(s.Patterns[h.by[i]].Kind, field)
 		if code := c.codes[x.place[ev]]; code != noValue {
 			v.of[i] = c.ids[code]
 		}
 	}
 	for _, id := range v.of {
-		key := x.findKey(id, b.prefix)
+		key := x.findKey(id, b.Prefix)
 		marks := x.growMarks()
 		switch {
 		case key == 0:
@@ -343,7 +331,7 @@ func (x *index) findValues(s *eventSet, h *hits, variable int) *values {
 	for _, key := range v.keys {
 		x.marks[key] = 0
 	}
-	h.values[b.key] = v
+	h.values[b.Key] = v
 	return v
 }
 
@@ -382,8 +370,8 @@ func (x *index) covers(source string) bool {
 
 // isSource says whether lines of a file are of a source, by its name or its path.
 func isSource(source string, c *timeline.Coverage) bool {
-	if pattern, ok := pathSource(source); ok {
-		return matchPath(pattern, c.File)
+	if pattern, ok := condition.PathSource(source); ok {
+		return condition.MatchPath(pattern, c.File)
 	}
 	return c.Source == source
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 // span is the interval of an event with what is not known about its ends: each
@@ -18,7 +19,7 @@ type span struct {
 // never and ever stand for no limit; their difference still fits an int64.
 const (
 	never int64 = math.MinInt64 / 2
-	ever  int64 = math.MaxInt64 / 2
+	ever  int64 = int64(language.NoLimit)
 )
 
 func newSpan(e *event.Event) span {
@@ -64,19 +65,19 @@ const (
 	certain
 )
 
-// orderSpans compares the events of the two steps.
-func (e *tie) orderSpans(from, to span) order {
+// orderTied compares the events of the two steps of a tie.
+func orderTied(e *language.Tie, from, to span) order {
 	if !from.dated || !to.dated {
 		return unknown
 	}
 	result := certain
-	if e.measured {
-		fromLo, fromHi := from.pointAt(e.fromEnd)
-		toLo, toHi := to.pointAt(e.toEnd)
-		result = min(result, orderWithin(toLo-fromHi, toHi-fromLo, int64(e.min), int64(e.max)))
+	if e.Measured {
+		fromLo, fromHi := from.pointAt(e.FromEnd)
+		toLo, toHi := to.pointAt(e.ToEnd)
+		result = min(result, orderWithin(toLo-fromHi, toHi-fromLo, int64(e.Min), int64(e.Max)))
 	}
-	if e.shared {
-		result = min(result, orderOverlap(from, to, int64(e.overlap)))
+	if e.Shared {
+		result = min(result, orderOverlap(from, to, int64(e.Overlap)))
 	}
 	return result
 }

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // rateAssignment rates the current assignment and keeps it when it wins.
 func (s *search) rateAssignment() {
 	if s.namesGroup() && s.isConnected() && s.gathersMinimum() {
-		if m := s.judgeAssignment(); m.unopposed >= Possible && s.isBetter(m) && s.isComplete() {
+		if m := s.judgeAssignment(); m.unopposed >= language.Possible && s.isBetter(m) && s.isComplete() {
 			s.keepMatch(m)
 		}
 	}
@@ -128,7 +129,7 @@ func (s *search) canAdd(step int) bool {
 func (s *search) canReach(step int) bool {
 	alone := true
 	for other, i := range s.chosen {
-		if i != none && s.rule.related[step]&(1<<other) != 0 {
+		if i != none && s.rule.Compiled.Related[step]&(1<<other) != 0 {
 			return true
 		}
 		alone = alone && i == none
@@ -149,23 +150,23 @@ func (s *search) judgeAssignment() *match {
 	m.points = min(m.points, fullScore)
 	for i := range s.rule.Absent {
 		if s.isProvenAbsent(i) {
-			m.absent |= 1 << (maxSteps + i)
+			m.absent |= 1 << (language.MaxSteps + i)
 		}
 	}
 	m.unopposed = s.findVerdict(steps | m.absent)
-	if m.unopposed == Confirmed && s.restsOnTimeAlone(s.rule.Verdict.levels[Confirmed].collectLeaves()&steps) {
-		m.unopposed, m.timeOnly = Likely, true
+	if m.unopposed == language.Confirmed && s.restsOnTimeAlone(s.rule.Verdict.Compiled[language.Confirmed].CollectLeaves()&steps) {
+		m.unopposed, m.timeOnly = language.Likely, true
 	}
 	m.verdict = m.unopposed
 	m.against = s.listOppositions()
 	for _, o := range m.against {
 		if o.objection.Effect == "lowers" {
 			m.points = max(0, m.points-penalty*1000)
-			m.verdict = max(m.verdict-1, Weighed)
+			m.verdict = max(m.verdict-1, language.Weighed)
 		}
 	}
 	if slices.ContainsFunc(m.against, func(o opposed) bool { return o.objection.Effect != "lowers" }) {
-		m.verdict = RuledOut
+		m.verdict = language.RuledOut
 	}
 	return m
 }
@@ -180,7 +181,7 @@ func (s *search) restsOnTimeAlone(steps uint64) bool {
 		}
 		count++
 		for b := range a {
-			if steps&(1<<b) != 0 && s.rateJoin(a, b) > byTime {
+			if steps&(1<<b) != 0 && s.rateJoin(a, b) > language.ByTime {
 				return false
 			}
 		}
@@ -190,7 +191,7 @@ func (s *search) restsOnTimeAlone(steps uint64) bool {
 
 // isBetter says whether a match is better than the best so far, in its class.
 func (s *search) isBetter(m *match) bool {
-	if m.verdict >= Possible {
+	if m.verdict >= language.Possible {
 		return s.beatsBest(m.verdict, m.points)
 	}
 	return s.rejected == nil || m.unopposed > s.rejected.unopposed
@@ -209,7 +210,7 @@ func (s *search) keepMatch(m *match) {
 			})
 		}
 	}
-	if m.verdict >= Possible {
+	if m.verdict >= language.Possible {
 		s.best = m
 	} else {
 		s.rejected = m
@@ -222,7 +223,7 @@ func (s *search) listOppositions() []opposed {
 	var all []opposed
 	for i := range s.rule.RulesOut {
 		o := &s.rule.RulesOut[i]
-		if !s.areAllBound(o.bindings) || o.anchor >= 0 && s.chosen[o.anchor] == none {
+		if !s.areAllBound(o.Pattern.Compiled.Bindings) || o.Compiled.Anchor >= 0 && s.chosen[o.Compiled.Anchor] == none {
 			continue
 		}
 		if ev, ok := s.findOpposition(o, &s.objections[i]); ok {
@@ -233,7 +234,7 @@ func (s *search) listOppositions() []opposed {
 }
 
 // findOpposition returns the first event of a contradiction that applies.
-func (s *search) findOpposition(o *Objection, f *found) (ev int32, ok bool) {
+func (s *search) findOpposition(o *language.Objection, f *found) (ev int32, ok bool) {
 	for _, part := range s.listAgreeing(f) {
 		for _, i := range part {
 			s.nodes++
@@ -245,35 +246,35 @@ func (s *search) findOpposition(o *Objection, f *found) (ev int32, ok bool) {
 	return 0, false
 }
 
-func (s *search) areAllBound(bindings []binding) bool {
-	return !slices.ContainsFunc(bindings, func(b binding) bool { return !b.optional && s.bound[b.variable] == "" })
+func (s *search) areAllBound(bindings []language.Binding) bool {
+	return !slices.ContainsFunc(bindings, func(b language.Binding) bool { return !b.Optional && s.bound[b.Variable] == "" })
 }
 
 // liesDuring says whether an event lies in time where a contradiction asks for it.
 // Without a time it has to be tied by a bind.
-func (s *search) liesDuring(o *Objection, ev int32) bool {
-	if o.anchor < 0 {
+func (s *search) liesDuring(o *language.Objection, ev int32) bool {
+	if o.Compiled.Anchor < 0 {
 		return true
 	}
-	a, b := s.index.spans[s.steps[o.anchor].events[s.chosen[o.anchor]]], s.index.spans[ev]
+	a, b := s.index.spans[s.steps[o.Compiled.Anchor].events[s.chosen[o.Compiled.Anchor]]], s.index.spans[ev]
 	if !a.dated || !b.dated {
-		return slices.ContainsFunc(o.bindings, func(b binding) bool { return !b.optional })
+		return slices.ContainsFunc(o.Pattern.Compiled.Bindings, func(b language.Binding) bool { return !b.Optional })
 	}
-	return o.mayLieIn(a, b)
+	return mayLieIn(o, a, b)
 }
 
 // mayLieIn says whether an event at b may lie in the time of a step or a tell at a.
-func (o *Objection) mayLieIn(a, b span) bool {
-	return orderOverlap(a, b, int64(o.near)) != impossible && (!o.After || b.startHi >= a.startLo)
+func mayLieIn(o *language.Objection, a, b span) bool {
+	return orderOverlap(a, b, int64(o.Compiled.Near)) != impossible && (!o.After || b.startHi >= a.startLo)
 }
 
 // isProvenAbsent says that an event is missing where its source would have shown it.
 func (s *search) isProvenAbsent(i int) bool {
 	a := &s.rule.Absent[i]
-	if s.chosen[a.anchor] == none || !s.areAllBound(a.bindings) {
+	if s.chosen[a.Compiled.Anchor] == none || !s.areAllBound(a.Pattern.Compiled.Bindings) {
 		return false
 	}
-	anchor := s.steps[a.anchor].events[s.chosen[a.anchor]]
+	anchor := s.steps[a.Compiled.Anchor].events[s.chosen[a.Compiled.Anchor]]
 	if !s.isCovered(a, s.index.events[anchor]) {
 		return false
 	}
@@ -290,7 +291,7 @@ func (s *search) isProvenAbsent(i int) bool {
 }
 
 // mayFillAbsence says whether an event may lie where it should be absent.
-func (s *search) mayFillAbsence(a *Absence, ev, anchor int32) bool {
+func (s *search) mayFillAbsence(a *language.Absence, ev, anchor int32) bool {
 	e, at := s.index.spans[ev], s.index.spans[anchor]
 	if !e.dated {
 		return true
@@ -303,7 +304,7 @@ func (s *search) mayFillAbsence(a *Absence, ev, anchor int32) bool {
 
 // isCovered says whether one file of the source reaches over the whole of the
 // step, without a gap, at the level of the line in question.
-func (s *search) isCovered(a *Absence, anchor *event.Event) bool {
+func (s *search) isCovered(a *language.Absence, anchor *event.Event) bool {
 	if anchor.Start.IsZero() {
 		return false
 	}
@@ -314,7 +315,7 @@ func (s *search) isCovered(a *Absence, anchor *event.Event) bool {
 	hidden := func(g timeline.Gap) bool { return g.Overlaps(start, end) }
 	for _, c := range s.index.timeline.Coverage {
 		if isSource(a.Source, &c) && !c.Start.IsZero() && !c.Start.After(anchor.Start.T) && !c.End.Before(end) &&
-			(a.level == event.NoLevel || c.Level != event.NoLevel && c.Level <= a.level) &&
+			(a.Compiled.Level == event.NoLevel || c.Level != event.NoLevel && c.Level <= a.Compiled.Level) &&
 			!slices.ContainsFunc(c.Gaps, hidden) {
 			return true
 		}

@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/rules/template"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -22,12 +25,12 @@ type weighing struct {
 	// effects are what goes with the tells in time, in the order of effects.yaml.
 	effects []sign
 	against []opposed
-	verdict Verdict // NotEvaluable where nothing was seen
+	verdict language.Verdict // NotEvaluable where nothing was seen
 }
 
 // sign is a tell, a support or an effect that was seen.
 type sign struct {
-	rule   *TellRule
+	rule   *language.TellRule
 	events []int32 // in order
 	// stray says that a dense source shows the tell far from every effect.
 	stray  bool
@@ -68,22 +71,22 @@ func (s *search) weighRule(effects []effectSpans) *weighing {
 }
 
 // findSign returns the events that fit a tell, if they are enough.
-func (s *search) findSign(t *TellRule) (sign, bool) {
-	return s.index.takeSign(t, s.index.findHits(&t.events).events)
+func (s *search) findSign(t *language.TellRule) (sign, bool) {
+	return s.index.takeSign(t, s.index.findHits(&t.Compiled.Events).events)
 }
 
 // takeSign returns those of some events of a tell that make a sign, if they are enough.
-func (x *index) takeSign(t *TellRule, events []int32) (sign, bool) {
+func (x *index) takeSign(t *language.TellRule, events []int32) (sign, bool) {
 	if len(events) >= t.Min && t.Min > 1 {
 		events = x.listRows(t, events)
 	}
-	enough := len(events) >= t.Min && x.lastFor(events, t.lasts) && x.differIn(t, events)
+	enough := len(events) >= t.Min && x.lastFor(events, t.Compiled.Lasts) && x.differIn(t, events)
 	return sign{rule: t, events: events}, enough
 }
 
 // differIn says whether the events of a tell have as many values of its field Differ as it takes
 // events.
-func (x *index) differIn(t *TellRule, events []int32) bool {
+func (x *index) differIn(t *language.TellRule, events []int32) bool {
 	if t.Differ == "" {
 		return true
 	}
@@ -108,7 +111,7 @@ func (x *index) lastFor(events []int32, least time.Duration) bool {
 
 // listRows returns those of some events that are enough for a tell: with one value of a field, and
 // in its time.
-func (x *index) listRows(t *TellRule, events []int32) []int32 {
+func (x *index) listRows(t *language.TellRule, events []int32) []int32 {
 	byValue := map[string][]int32{}
 	for _, ev := range events {
 		value := ""
@@ -119,13 +122,13 @@ func (x *index) listRows(t *TellRule, events []int32) []int32 {
 	}
 	var all []int32
 	for _, row := range byValue {
-		if !x.lastFor(row, t.lasts) {
+		if !x.lastFor(row, t.Compiled.Lasts) {
 			continue
 		}
 		from := 0 // of the events that are in a row and not yet listed
 		for i := range row {
 			first := i + 1 - t.Min
-			if first < 0 || !x.liesWithin(row[first], row[i], t.within) {
+			if first < 0 || !x.liesWithin(row[first], row[i], t.Compiled.Within) {
 				continue
 			}
 			all = append(all, row[max(first, from):i+1]...)
@@ -150,7 +153,7 @@ func (w *weighing) addTell(s *search, tell sign, effects []effectSpans) {
 	for _, ev := range tell.events {
 		alone := true
 		for i := range effects {
-			if effects[i].rule.countsFor(s.rule) && effects[i].goesWith(x, ev) {
+			if effects[i].rule.CountsFor(s.rule) && effects[i].goesWith(x, ev) {
 				alone = false
 				w.noteEffect(&effects[i])
 			}
@@ -175,26 +178,26 @@ func (w *weighing) noteEffect(e *effectSpans) {
 }
 
 // climb finds the verdict that the signs allow, within the limit of the rule.
-func (w *weighing) climb(x *index, limit Verdict) {
+func (w *weighing) climb(x *index, limit language.Verdict) {
 	switch near := w.listNear(); {
 	case len(near) > 0:
-		w.verdict = Possible
-		free := slices.DeleteFunc(slices.Clone(near), func(t sign) bool { return t.rule.AtMost == Possible.String() })
+		w.verdict = language.Possible
+		free := slices.DeleteFunc(slices.Clone(near), func(t sign) bool { return t.rule.AtMost == language.Possible.String() })
 		if len(free) > 0 && (len(w.effects) > 0 || countWriters(x, free) > 1) {
-			w.verdict = Likely
+			w.verdict = language.Likely
 		}
 		for _, o := range w.against {
 			if o.objection.Effect != "lowers" {
-				w.verdict = RuledOut
+				w.verdict = language.RuledOut
 				return
 			}
-			w.verdict = max(w.verdict-1, Weighed) // each time: below the first verdict the last would follow
+			w.verdict = max(w.verdict-1, language.Weighed) // each time: below the first verdict the last would follow
 		}
 		w.verdict = min(w.verdict, limit)
 	case len(w.tells)+len(w.supports) > 0:
-		w.verdict = Weighed
+		w.verdict = language.Weighed
 		if len(w.tells) == 0 && slices.ContainsFunc(w.against, func(o opposed) bool { return o.objection.Effect != "lowers" }) {
-			w.verdict = RuledOut
+			w.verdict = language.RuledOut
 		}
 	}
 }
@@ -218,12 +221,12 @@ func countWriters(x *index, tells []sign) int {
 // same values, and the tells of which too few events are left. Where none is left, all stay, with
 // what speaks against them.
 func (s *search) dropOpposed(tells []sign) (free []sign, against []opposed) {
-	if !slices.ContainsFunc(s.rule.RulesOut, func(o Objection) bool { return o.bindsAlways() }) {
+	if !slices.ContainsFunc(s.rule.RulesOut, func(o language.Objection) bool { return o.BindsAlways() }) {
 		return tells, nil
 	}
 	for _, t := range tells {
 		var left []int32
-		hits := s.findSet(&t.rule.events)
+		hits := s.findSet(&t.rule.Compiled.Events)
 		for _, ev := range t.events {
 			o, found := s.findOpposed(&hits, ev)
 			if !found {
@@ -242,29 +245,23 @@ func (s *search) dropOpposed(tells []sign) (free []sign, against []opposed) {
 	return tells, against
 }
 
-// bindsAlways says that a contradiction binds values that its event must have: it speaks only
-// against events that have bound the same.
-func (o *Objection) bindsAlways() bool {
-	return slices.ContainsFunc(o.bindings, func(b binding) bool { return !b.optional })
-}
-
 // findOpposed returns the first contradiction that has bound what an event of a tell binds.
 func (s *search) findOpposed(tell *found, ev int32) (opposed, bool) {
 	defer func(bound []string) { s.bound = bound }(s.bound)
-	s.bound = make([]string, len(s.rule.variables))
+	s.bound = make([]string, len(s.rule.Compiled.Variables))
 	at, _ := slices.BinarySearch(tell.events, ev)
 	for v := range s.bound {
 		s.bound[v] = s.readValue(tell, at, v)
 	}
 	for i := range s.rule.RulesOut {
 		o := &s.rule.RulesOut[i]
-		if !o.bindsAlways() || !s.areAllBound(o.bindings) {
+		if !o.BindsAlways() || !s.areAllBound(o.Pattern.Compiled.Bindings) {
 			continue
 		}
-		f := s.findSet(&o.events)
+		f := s.findSet(&o.Compiled.Events)
 		for _, part := range s.listAgreeing(&f) {
 			for _, j := range part {
-				if s.agreesWithBound(&f, int(j)) && (o.anchor < 0 || s.index.mayLieNear(o, f.events[j], ev)) {
+				if s.agreesWithBound(&f, int(j)) && (o.Compiled.Anchor < 0 || s.index.mayLieNear(o, f.events[j], ev)) {
 					return opposed{o, f.events[j]}, true
 				}
 			}
@@ -275,9 +272,9 @@ func (s *search) findOpposed(tell *found, ev int32) (opposed, bool) {
 
 // mayLieNear says whether the event of a contradiction may lie in the time of an event of a tell.
 // Without a time nothing speaks against it.
-func (x *index) mayLieNear(o *Objection, ev, tell int32) bool {
+func (x *index) mayLieNear(o *language.Objection, ev, tell int32) bool {
 	a, b := x.spans[ev], x.spans[tell]
-	return !a.dated || !b.dated || o.mayLieIn(b, a)
+	return !a.dated || !b.dated || mayLieIn(o, b, a)
 }
 
 // listAgainstTells returns the contradictions of the rule that apply to some tells or supports.
@@ -287,11 +284,11 @@ func (s *search) listAgainstTells(tells []sign) []opposed {
 	var all []opposed
 	for i := range s.rule.RulesOut {
 		o := &s.rule.RulesOut[i]
-		if o.bindsAlways() {
+		if o.BindsAlways() {
 			continue
 		}
-		for _, ev := range s.index.findHits(&o.events).events {
-			if o.anchor < 0 || s.index.liesInTells(o, tells, ev) {
+		for _, ev := range s.index.findHits(&o.Compiled.Events).events {
+			if o.Compiled.Anchor < 0 || s.index.liesInTells(o, tells, ev) {
 				if !slices.ContainsFunc(all, func(known opposed) bool { return known.event == ev }) {
 					all = append(all, opposed{o, ev})
 				}
@@ -302,7 +299,7 @@ func (s *search) listAgainstTells(tells []sign) []opposed {
 	return all
 }
 
-func (x *index) liesInTells(o *Objection, tells []sign, ev int32) bool {
+func (x *index) liesInTells(o *language.Objection, tells []sign, ev int32) bool {
 	return slices.ContainsFunc(tells, func(t sign) bool {
 		events := t.events
 		if o.After { // what comes late after the first is no answer to it, however near to the last it is
@@ -343,7 +340,7 @@ type fileSource struct{ file, source string }
 
 // effectSpans are the events of one effect, made ready to be looked up by their time.
 type effectSpans struct {
-	rule    *TellRule
+	rule    *language.TellRule
 	all     []int32 // its events, in order
 	events  []int32 // by start, those without a time left out; none of an effect that counts by itself
 	latest  []int64 // by event: the last moment at which a tell of it, or of one before it, may begin
@@ -351,12 +348,12 @@ type effectSpans struct {
 }
 
 // findEffects looks up the effects of a catalogue that the timeline shows.
-func (x *index) findEffects(cat *Catalog) []effectSpans {
+func (x *index) findEffects(cat *language.Catalog) []effectSpans {
 	var all []effectSpans
-	for i := range cat.effects {
-		e := effectSpans{rule: &cat.effects[i]}
+	for i := range cat.Effects {
+		e := effectSpans{rule: &cat.Effects[i]}
 		stands := func(other effectSpans) bool { return other.rule.ID == e.rule.Unless }
-		if e.all = x.findHits(&e.rule.events).events; e.rule.Min > 1 {
+		if e.all = x.findHits(&e.rule.Compiled.Events).events; e.rule.Min > 1 {
 			e.all = x.listRows(e.rule, e.all)
 		}
 		if len(e.all) < e.rule.Min || slices.ContainsFunc(all, stands) {
@@ -386,7 +383,7 @@ func (x *index) findEffects(cat *Catalog) []effectSpans {
 
 // lastBegin is the last moment at which a tell of an effect may begin.
 func (e *effectSpans) lastBegin(x *index, ev int32) int64 {
-	return min(x.spans[ev].endHi+int64(effectSlack), saturate(x.spans[ev].startHi, int64(e.rule.begins)))
+	return min(x.spans[ev].endHi+int64(effectSlack), saturate(x.spans[ev].startHi, int64(e.rule.Compiled.Begins)))
 }
 
 // saturate adds two numbers of nanoseconds, at most to ever.
@@ -468,21 +465,21 @@ func (s *search) writeTellFinding(w *weighing, missing []Missing) Finding {
 	f := Finding{
 		Rule: r.ID, Title: r.Title, Verdict: w.verdict, ByTells: true,
 		References: r.References, Lacks: missing, Missing: missing,
-		rule: r, bound: make([]string, len(r.variables)),
+		rule: r, bound: make([]string, len(r.Compiled.Variables)),
 	}
 	f.Score, f.Formula = w.score(near)
-	said := seen{steps: make([][]*event.Event, len(r.Steps)+1), bound: f.bound, own: ownStep}
+	said := template.Seen{Steps: make([][]*event.Event, len(r.Steps)+1), Bound: f.bound, Own: template.OwnStep}
 	for _, t := range near {
 		s.bindFirst(&t, f.bound)
 		if t.rule.Step != "" {
-			said.steps[t.rule.step] = s.listEvents(t.events)
+			said.Steps[t.rule.Compiled.Step] = s.listEvents(t.events)
 		}
 	}
-	f.Remediation = r.Remediation.expand(said)
+	f.Remediation = r.Remediation.Expand(said)
 	f.Container = s.nameContainer(f.bound)
 	s.addSigns(&f, w, near)
-	f.Summary = cmp.Or(r.headline.expand(said), s.summarize(&f))
-	var now []Action
+	f.Summary = cmp.Or(r.Compiled.Headline.Expand(said), s.summarize(&f))
+	var now []language.Action
 	if f.Notes, now = s.writeNotes(&match{}, said); len(now) > 0 {
 		f.Remediation.Now = now
 	}
@@ -500,10 +497,10 @@ func (s *search) summarize(f *Finding) string {
 // bindFirst binds what the first event of a tell says of the binds that it names.
 func (s *search) bindFirst(t *sign, bound []string) {
 	first := s.index.events[t.events[0]]
-	for i := range t.rule.patterns {
-		for _, b := range t.rule.patterns[i].bindings {
-			if v, ok := b.reading.reader()(first); ok && bound[b.variable] == "" {
-				bound[b.variable] = v.Text()
+	for i := range t.rule.Compiled.Patterns {
+		for _, b := range t.rule.Compiled.Patterns[i].Compiled.Bindings {
+			if v, ok := b.Reading.Reader()(first); ok && bound[b.Variable] == "" {
+				bound[b.Variable] = v.Text()
 			}
 		}
 	}
@@ -511,8 +508,8 @@ func (s *search) bindFirst(t *sign, bound []string) {
 
 // nameContainer returns the first container among bound values.
 func (s *search) nameContainer(bound []string) string {
-	for i, v := range s.rule.variables {
-		if v.container && bound[i] != "" {
+	for i, v := range s.rule.Compiled.Variables {
+		if v.Container && bound[i] != "" {
 			return bound[i]
 		}
 	}
@@ -558,9 +555,9 @@ func (s *search) addSigns(f *Finding, w *weighing, near []sign) {
 
 // writeSign writes a tell or an effect as a step of the chain.
 func (s *search) writeSign(t *sign, events []*event.Event) Step {
-	said := seen{steps: make([][]*event.Event, len(s.rule.Steps)+1), bound: make([]string, len(s.rule.variables)), own: t.rule.step}
-	said.steps[t.rule.step] = events
-	out := Step{ID: t.rule.ID, Rule: s.rule.ID, Role: "mechanism", Text: t.rule.text.expand(said), Events: events}
+	said := template.Seen{Steps: make([][]*event.Event, len(s.rule.Steps)+1), Bound: make([]string, len(s.rule.Compiled.Variables)), Own: t.rule.Compiled.Step}
+	said.Steps[t.rule.Compiled.Step] = events
+	out := Step{ID: t.rule.ID, Rule: s.rule.ID, Role: "mechanism", Text: t.rule.Compiled.Text.Expand(said), Events: events}
 	if t.effect {
 		out.Role = "symptom"
 	}
@@ -571,7 +568,7 @@ func (s *search) writeSign(t *sign, events []*event.Event) Step {
 // score is what tells and effects are worth, and how that came about.
 func (w *weighing) score(near []sign) (float64, string) {
 	points := 30
-	if w.verdict == Likely {
+	if w.verdict == language.Likely {
 		points = 50
 	}
 	more := len(near) + len(w.effects) - 1
@@ -599,7 +596,7 @@ func (s *search) raiseFinding(f *Finding, w *weighing) {
 // explains. What dense logs show of them is noise more often than not.
 func (a *answer) nameSoleExplanation(all []answer) {
 	w := a.weighing
-	if w == nil || len(a.findings) > 0 || a.search.rejected != nil || w.verdict != Weighed || a.search.limit < Possible || len(w.supports) < 2 || len(w.tells)+len(w.against) > 0 {
+	if w == nil || len(a.findings) > 0 || a.search.rejected != nil || w.verdict != language.Weighed || a.search.limit < language.Possible || len(w.supports) < 2 || len(w.tells)+len(w.against) > 0 {
 		return
 	}
 	for i := range w.supports {
@@ -608,7 +605,7 @@ func (a *answer) nameSoleExplanation(all []answer) {
 			return
 		}
 	}
-	w.tells, w.supports, w.verdict = w.supports, nil, Possible
+	w.tells, w.supports, w.verdict = w.supports, nil, language.Possible
 	a.findings, a.unanswered, a.dismissed = []Finding{a.search.writeTellFinding(w, a.missing)}, nil, nil
 	a.writeHypothesis()
 }
@@ -638,8 +635,8 @@ type Reason struct {
 // Hypothesis is a rule for which something speaks, whatever its verdict.
 type Hypothesis struct {
 	Rule, Title string
-	Role        Role // of the rule
-	Verdict     Verdict
+	Role        language.Role // of the rule
+	Verdict     language.Verdict
 	For         []Reason
 	Against     []Against
 	NotSeen     []string  // what an expert would look for and the input does not show, in words
@@ -662,7 +659,7 @@ func (s *search) writeHypothesis(w *weighing, findings []Finding, missing []Miss
 		for _, step := range f.Chain {
 			h.For = append(h.For, Reason{step.Text, step.Evidence})
 		}
-		if f.Verdict == Confirmed {
+		if f.Verdict == language.Confirmed {
 			h.Undecided = nil
 		}
 		return h, true
@@ -688,8 +685,8 @@ func (s *search) listNotSeen(w *weighing) []string {
 	var all []string
 	for i := range s.rule.Tells {
 		t := &s.rule.Tells[i]
-		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t }) || len(s.index.findHits(&t.events).events) > 0 || s.index.showsOtherwise(t)
-		if words := t.describe(s.rule); !seen && words != "" && !t.isOfCollect() && len(all) < maxNotSeen {
+		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t }) || len(s.index.findHits(&t.Compiled.Events).events) > 0 || s.index.showsOtherwise(t)
+		if words := t.Describe(s.rule); !seen && words != "" && !isOfCollect(t) && len(all) < maxNotSeen {
 			all = append(all, words)
 		}
 	}
@@ -697,31 +694,26 @@ func (s *search) listNotSeen(w *weighing) []string {
 }
 
 // isOfCollect says that only collect can meet the tell.
-func (t *TellRule) isOfCollect() bool {
-	return !slices.ContainsFunc(t.patterns, func(p Pattern) bool { return p.Kind != event.KindCollectItem && p.Kind != event.KindCollectRPC })
+func isOfCollect(t *language.TellRule) bool {
+	return !slices.ContainsFunc(t.Compiled.Patterns, func(p language.Pattern) bool {
+		return p.Kind != event.KindCollectItem && p.Kind != event.KindCollectRPC
+	})
 }
 
 // showsOtherwise says that a listing has the process of which a tell asks for a state, by its number, in
 // another state.
-func (x *index) showsOtherwise(t *TellRule) bool {
-	return slices.ContainsFunc(t.patterns, func(p Pattern) bool {
-		pid := slices.IndexFunc(p.conditions, func(c condition) bool { return c.field == string(event.FieldPID) })
-		state := slices.IndexFunc(p.conditions, func(c condition) bool { return c.field == string(event.FieldState) })
+func (x *index) showsOtherwise(t *language.TellRule) bool {
+	return slices.ContainsFunc(t.Compiled.Patterns, func(p language.Pattern) bool {
+		pid := slices.IndexFunc(p.Compiled.Conditions, func(c condition.Condition) bool { return c.Field == string(event.FieldPID) })
+		state := slices.IndexFunc(p.Compiled.Conditions, func(c condition.Condition) bool { return c.Field == string(event.FieldState) })
 		if pid < 0 || state < 0 {
 			return false
 		}
-		letter, isOne := p.conditions[state].arg.(string)
-		return isOne && slices.ContainsFunc(x.events, func(e *event.Event) bool {
+		letter, isOne := p.Compiled.Conditions[state].Arg.(string)
+		return isOne && slices.ContainsFunc(x.kinds[event.KindProcess], func(ev int32) bool {
+			e := x.events[ev]
 			listed := e.FieldText(event.FieldState)
-			return e.Kind == event.KindProcess && listed != "" && !strings.HasPrefix(listed, letter) && meetsConditions(e, p.conditions[pid:pid+1])
+			return listed != "" && !strings.HasPrefix(listed, letter) && condition.AreMet(e, p.Compiled.Conditions[pid:pid+1])
 		})
 	})
-}
-
-// describe is the tell in words, as [StepRule.describe].
-func (t *TellRule) describe(r *Rule) string {
-	if t.Step != "" {
-		return r.Steps[t.step].describe()
-	}
-	return describeText(t.Text)
 }

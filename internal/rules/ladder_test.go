@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -47,9 +48,9 @@ const frozenEffects = `effects:
 `
 
 // readFrozen loads the rule and the effects.
-func readFrozen(t *testing.T) *Catalog {
+func readFrozen(t *testing.T) *language.Catalog {
 	t.Helper()
-	cat, err := Load(nil, Files{FS: fstest.MapFS{
+	cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{
 		"frozen.yaml": {Data: []byte(frozen)}, "effects.yaml": {Data: []byte(frozenEffects)},
 	}})
 	require.NoError(t, err)
@@ -68,37 +69,37 @@ func TestLadder(t *testing.T) {
 	stalled := ev("kubelet.stall", from(0, 200))
 	for name, c := range map[string]struct {
 		events []event.Event
-		want   Verdict
+		want   language.Verdict
 	}{
-		"nothing":                       {nil, NotEvaluable},
-		"a support alone":               {[]event.Event{ev("slow", when(1))}, Weighed},
-		"a tell alone":                  {[]event.Event{sleeperOf("java")}, Possible},
-		"a tell and a stall":            {[]event.Event{sleeperOf("java", when(10)), stalled}, Likely},
-		"a tell long after a stall":     {[]event.Event{sleeperOf("java", when(3600)), stalled}, Possible},
-		"a tell late in the stall":      {[]event.Event{sleeperOf("java", when(190)), stalled}, Possible},
-		"a complaint":                   {[]event.Event{sleeperOf("java", when(10)), ev("kubelet.pleg-unhealthy", when(20))}, Likely},
-		"a complaint late in a stall":   {[]event.Event{sleeperOf("java", when(190)), stalled, ev("kubelet.pleg-unhealthy", when(190))}, Possible},
-		"a tell is no effect of itself": {[]event.Event{sleeperOf("sleepy", when(10))}, Possible},
-		"a tell without a time":         {[]event.Event{sleeperOf("java"), stalled}, Likely},
-		"a thread of the chain":         {[]event.Event{sleeperOf("runc")}, Likely},
-		"another thread of the chain":   {[]event.Event{sleeperOf("java"), ev("thread.sample", func(e *event.Event) { e.Component = "runc" })}, Possible},
-		"two tells of one writer":       {[]event.Event{sleeperOf("java"), ev("cgroup")}, Possible},
-		"two tells of two writers":      {[]event.Event{sleeperOf("java"), ev("cgroup", writtenBy("node"))}, Likely},
-		"too few lines of a tell":       {[]event.Event{ev("many", when(1)), ev("many", when(2))}, NotEvaluable},
-		"lines enough of a tell":        {[]event.Event{ev("many", when(1)), ev("many", when(2)), ev("many", when(3))}, Possible},
-		"lines that lie too far apart":  {[]event.Event{ev("many", when(1)), ev("many", when(200)), ev("many", when(300))}, NotEvaluable},
-		"lines of different devices":    {[]event.Event{ev("many", when(1), field("device", "lo")), ev("many", when(2)), ev("many", when(3))}, NotEvaluable},
-		"a capped tell and a stall":     {[]event.Event{ev("hint", when(1)), stalled}, Possible},
-		"a tell, and something against": {[]event.Event{sleeperOf("runc"), ev("thawed")}, RuledOut},
-		"a tell, and a doubt":           {[]event.Event{sleeperOf("runc"), ev("doubt")}, Possible},
-		"a tell alone, and a doubt":     {[]event.Event{sleeperOf("java"), ev("doubt")}, Weighed},
-		"a tell alone, and many doubts": {[]event.Event{sleeperOf("java"), ev("doubt"), ev("more"), ev("most")}, Weighed},
-		"a tell, and many doubts":       {[]event.Event{sleeperOf("runc"), ev("doubt"), ev("more"), ev("most")}, Weighed},
-		"one line counts once against":  {[]event.Event{sleeperOf("runc"), ev("most")}, Possible},
+		"nothing":                       {nil, language.NotEvaluable},
+		"a support alone":               {[]event.Event{ev("slow", when(1))}, language.Weighed},
+		"a tell alone":                  {[]event.Event{sleeperOf("java")}, language.Possible},
+		"a tell and a stall":            {[]event.Event{sleeperOf("java", when(10)), stalled}, language.Likely},
+		"a tell long after a stall":     {[]event.Event{sleeperOf("java", when(3600)), stalled}, language.Possible},
+		"a tell late in the stall":      {[]event.Event{sleeperOf("java", when(190)), stalled}, language.Possible},
+		"a complaint":                   {[]event.Event{sleeperOf("java", when(10)), ev("kubelet.pleg-unhealthy", when(20))}, language.Likely},
+		"a complaint late in a stall":   {[]event.Event{sleeperOf("java", when(190)), stalled, ev("kubelet.pleg-unhealthy", when(190))}, language.Possible},
+		"a tell is no effect of itself": {[]event.Event{sleeperOf("sleepy", when(10))}, language.Possible},
+		"a tell without a time":         {[]event.Event{sleeperOf("java"), stalled}, language.Likely},
+		"a thread of the chain":         {[]event.Event{sleeperOf("runc")}, language.Likely},
+		"another thread of the chain":   {[]event.Event{sleeperOf("java"), ev("thread.sample", func(e *event.Event) { e.Component = "runc" })}, language.Possible},
+		"two tells of one writer":       {[]event.Event{sleeperOf("java"), ev("cgroup")}, language.Possible},
+		"two tells of two writers":      {[]event.Event{sleeperOf("java"), ev("cgroup", writtenBy("node"))}, language.Likely},
+		"too few lines of a tell":       {[]event.Event{ev("many", when(1)), ev("many", when(2))}, language.NotEvaluable},
+		"lines enough of a tell":        {[]event.Event{ev("many", when(1)), ev("many", when(2)), ev("many", when(3))}, language.Possible},
+		"lines that lie too far apart":  {[]event.Event{ev("many", when(1)), ev("many", when(200)), ev("many", when(300))}, language.NotEvaluable},
+		"lines of different devices":    {[]event.Event{ev("many", when(1), field("device", "lo")), ev("many", when(2)), ev("many", when(3))}, language.NotEvaluable},
+		"a capped tell and a stall":     {[]event.Event{ev("hint", when(1)), stalled}, language.Possible},
+		"a tell, and something against": {[]event.Event{sleeperOf("runc"), ev("thawed")}, language.RuledOut},
+		"a tell, and a doubt":           {[]event.Event{sleeperOf("runc"), ev("doubt")}, language.Possible},
+		"a tell alone, and a doubt":     {[]event.Event{sleeperOf("java"), ev("doubt")}, language.Weighed},
+		"a tell alone, and many doubts": {[]event.Event{sleeperOf("java"), ev("doubt"), ev("more"), ev("most")}, language.Weighed},
+		"a tell, and many doubts":       {[]event.Event{sleeperOf("runc"), ev("doubt"), ev("more"), ev("most")}, language.Weighed},
+		"one line counts once against":  {[]event.Event{sleeperOf("runc"), ev("most")}, language.Possible},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Evaluate(readFrozen(t), line(c.events...))
-			if c.want >= Possible {
+			if c.want >= language.Possible {
 				require.Len(t, r.Findings, 1)
 				f := &r.Findings[0]
 				require.Equal(t, c.want, f.Verdict, f.Formula)
@@ -108,16 +109,16 @@ func TestLadder(t *testing.T) {
 				return
 			}
 			require.Empty(t, r.Findings)
-			verdicts := []Verdict{}
+			verdicts := []language.Verdict{}
 			for _, h := range r.Hypotheses {
 				verdicts = append(verdicts, h.Verdict)
 			}
-			if c.want == NotEvaluable {
+			if c.want == language.NotEvaluable {
 				require.Empty(t, verdicts, "nothing speaks for the rule")
 			} else {
-				require.Equal(t, []Verdict{c.want}, verdicts)
+				require.Equal(t, []language.Verdict{c.want}, verdicts)
 			}
-			require.Equal(t, c.want == RuledOut, len(r.RuledOut) == 1)
+			require.Equal(t, c.want == language.RuledOut, len(r.RuledOut) == 1)
 		})
 	}
 }
@@ -135,19 +136,19 @@ func TestEffectsOfNotReady(t *testing.T) {
 	for name, c := range map[string]struct {
 		role   string
 		events []event.Event
-		want   Verdict
+		want   language.Verdict
 	}{
-		"a root and a stall":                     {"root", []event.Event{stalled}, Likely},
-		"a root and a mute node":                 {"root", []event.Event{mute}, Possible},
-		"notready and a stall":                   {"notready", []event.Event{stalled}, Possible},
-		"notready and a mute node":               {"notready", []event.Event{mute}, Likely},
-		"notready and one restart":               {"notready", again(20), Possible},
-		"notready and restarts in a row":         {"notready", again(20, 40), Likely},
-		"notready and restarts that lie apart":   {"notready", again(20, 100), Possible},
-		"notready, and the row lies long before": {"notready", again(-3600, -3590), Possible},
+		"a root and a stall":                     {"root", []event.Event{stalled}, language.Likely},
+		"a root and a mute node":                 {"root", []event.Event{mute}, language.Possible},
+		"notready and a stall":                   {"notready", []event.Event{stalled}, language.Possible},
+		"notready and a mute node":               {"notready", []event.Event{mute}, language.Likely},
+		"notready and one restart":               {"notready", again(20), language.Possible},
+		"notready and restarts in a row":         {"notready", again(20, 40), language.Likely},
+		"notready and restarts that lie apart":   {"notready", again(20, 100), language.Possible},
+		"notready, and the row lies long before": {"notready", again(-3600, -3590), language.Possible},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cat, err := Load(nil, Files{FS: fstest.MapFS{
+			cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{
 				"frozen.yaml":  {Data: []byte(strings.Replace(frozen, "role: root", "role: "+c.role, 1))},
 				"effects.yaml": {Data: []byte(frozenEffects)},
 			}})
@@ -185,22 +186,22 @@ func TestBoundContradiction(t *testing.T) {
 	stalled := ev("kubelet.stall", from(0, 200))
 	for name, c := range map[string]struct {
 		events []event.Event
-		want   Verdict
+		want   language.Verdict
 	}{
-		"of the same":                    {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/a")}, RuledOut},
-		"of another":                     {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/b")}, Possible},
-		"of one of two":                  {[]event.Event{cgroup("cgroup", "/a"), cgroup("cgroup", "/b"), cgroup("thawed", "/a")}, Possible},
-		"of both":                        {[]event.Event{cgroup("cgroup", "/a"), cgroup("cgroup", "/b"), cgroup("thawed", "/a"), cgroup("thawed", "/b")}, RuledOut},
-		"the tell does not say which":    {[]event.Event{ev("cgroup"), cgroup("thawed", "/a")}, Possible},
-		"another tell stands":            {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/a"), ev("thread.sample")}, Possible},
-		"a tell that stands is no surer": {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/a"), ev("thread.sample", writtenBy("node"))}, Possible},
-		"lowers":                         {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(20)), stalled}, Possible},
-		"lowers, near":                   {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(29)), stalled}, Possible},
-		"lowers, not near":               {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(40)), stalled}, Likely},
-		"lowers, without a time":         {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a"), stalled}, Possible},
+		"of the same":                    {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/a")}, language.RuledOut},
+		"of another":                     {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/b")}, language.Possible},
+		"of one of two":                  {[]event.Event{cgroup("cgroup", "/a"), cgroup("cgroup", "/b"), cgroup("thawed", "/a")}, language.Possible},
+		"of both":                        {[]event.Event{cgroup("cgroup", "/a"), cgroup("cgroup", "/b"), cgroup("thawed", "/a"), cgroup("thawed", "/b")}, language.RuledOut},
+		"the tell does not say which":    {[]event.Event{ev("cgroup"), cgroup("thawed", "/a")}, language.Possible},
+		"another tell stands":            {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/a"), ev("thread.sample")}, language.Possible},
+		"a tell that stands is no surer": {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/a"), ev("thread.sample", writtenBy("node"))}, language.Possible},
+		"lowers":                         {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(20)), stalled}, language.Possible},
+		"lowers, near":                   {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(29)), stalled}, language.Possible},
+		"lowers, not near":               {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(40)), stalled}, language.Likely},
+		"lowers, without a time":         {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a"), stalled}, language.Possible},
 	} {
 		t.Run(name, func(t *testing.T) {
-			cat, err := Load(nil, Files{FS: fstest.MapFS{
+			cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{
 				"frozen.yaml": {Data: []byte(onlyOwn)}, "effects.yaml": {Data: []byte(frozenEffects)},
 			}})
 			require.NoError(t, err)
@@ -215,13 +216,13 @@ func TestBoundContradiction(t *testing.T) {
 // says.
 func TestNearContradiction(t *testing.T) {
 	near := strings.Replace(onlyOwn, "kind: doubt, bind: {path: path}", "kind: doubt", 1)
-	cat, err := Load(nil, Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(near)}, "effects.yaml": {Data: []byte(frozenEffects)}}})
+	cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(near)}, "effects.yaml": {Data: []byte(frozenEffects)}}})
 	require.NoError(t, err)
-	for seconds, want := range map[float64]Verdict{9: Likely, 20: Possible, 29: Possible, 40: Likely} {
+	for seconds, want := range map[float64]language.Verdict{9: language.Likely, 20: language.Possible, 29: language.Possible, 40: language.Likely} {
 		r := Evaluate(cat, line(ev("cgroup", when(20)), ev("doubt", when(seconds)), ev("kubelet.stall", from(0, 200))))
 		require.Equal(t, want, find(t, r, "frozen").Verdict, "%v s", seconds)
 	}
-	_, err = Load(nil, Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(strings.Replace(onlyOwn, "during: chain, ", "", 1))}}})
+	_, err = language.Load(nil, language.Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(strings.Replace(onlyOwn, "during: chain, ", "", 1))}}})
 	require.ErrorContains(t, err, "near is measured from the step of during")
 }
 
@@ -229,13 +230,13 @@ func TestNearContradiction(t *testing.T) {
 // tell, and is measured from it.
 func TestContradictionAfter(t *testing.T) {
 	after := strings.NewReplacer("kind: doubt, bind: {path: path}", "kind: doubt", "near: 10s", "near: 10s, after: true").Replace(onlyOwn)
-	cat, err := Load(nil, Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(after)}, "effects.yaml": {Data: []byte(frozenEffects)}}})
+	cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(after)}, "effects.yaml": {Data: []byte(frozenEffects)}}})
 	require.NoError(t, err)
-	for seconds, want := range map[float64]Verdict{11: Likely, 20: Possible, 29: Possible, 49: Likely} {
+	for seconds, want := range map[float64]language.Verdict{11: language.Likely, 20: language.Possible, 29: language.Possible, 49: language.Likely} {
 		r := Evaluate(cat, line(ev("cgroup", when(20)), ev("cgroup", when(45)), ev("doubt", when(seconds)), ev("kubelet.stall", from(0, 200))))
 		require.Equal(t, want, find(t, r, "frozen").Verdict, "%v s", seconds)
 	}
-	_, err = Load(nil, Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(strings.Replace(after, "during: chain, near: 10s, ", "", 1))}}})
+	_, err = language.Load(nil, language.Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(strings.Replace(after, "during: chain, near: 10s, ", "", 1))}}})
 	require.ErrorContains(t, err, "after speaks of the step of during")
 }
 
@@ -244,11 +245,11 @@ func TestLadderInDenseLogs(t *testing.T) {
 	tell.Evidence[0].Pos.File = "kubelet.log"
 	r := Evaluate(readFrozen(t), dense(line(tell)))
 	require.Empty(t, r.Findings, "in a whole journal a tell far from every effect is noise more often than not")
-	require.Equal(t, Weighed, r.Hypotheses[0].Verdict)
+	require.Equal(t, language.Weighed, r.Hypotheses[0].Verdict)
 	require.Len(t, r.Hypotheses[0].For, 1)
 
 	r = Evaluate(readFrozen(t), dense(line(tell, ev("kubelet.stall", from(3500, 3800)))))
-	require.Equal(t, Likely, r.Findings[0].Verdict)
+	require.Equal(t, language.Likely, r.Findings[0].Verdict)
 	require.Equal(t, []string{"sleeps", "stall"}, stepIDs(r.Findings[0].Chain))
 	require.Equal(t, timeline.Window{Start: at(3600).T, End: at(3600).T}, r.Findings[0].Cause, "the stall is no cause")
 }
@@ -257,11 +258,11 @@ func TestLadderInDenseLogs(t *testing.T) {
 func TestSoleExplanation(t *testing.T) {
 	events := []event.Event{ev("slow", when(1)), ev("full", when(2))}
 	f := find(t, Evaluate(readFrozen(t), line(events...)), "frozen")
-	require.Equal(t, Possible, f.Verdict)
+	require.Equal(t, language.Possible, f.Verdict)
 	require.Equal(t, []string{"slow", "full"}, stepIDs(f.Chain))
 
 	other := strings.Replace(strings.Replace(frozen, "id: frozen", "id: other", 1), "kind: full", "kind: elsewhere", 1)
-	cat, err := Load(nil, Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(frozen)}, "other.yaml": {Data: []byte(other)}}})
+	cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(frozen)}, "other.yaml": {Data: []byte(other)}}})
 	require.NoError(t, err)
 	require.Empty(t, Evaluate(cat, line(events...)).Findings, "another rule explains one of the two")
 }
@@ -269,7 +270,7 @@ func TestSoleExplanation(t *testing.T) {
 // TestNotSeen: what a listing shows to be otherwise is not missed, and of what was seen too seldom
 // something is there.
 func TestNotSeen(t *testing.T) {
-	cat, err := Load(nil, Files{FS: fstest.MapFS{"busy.yaml": {Data: []byte(`id: busy
+	cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{"busy.yaml": {Data: []byte(`id: busy
 title: PID 1 is busy
 role: root
 mechanism: m
@@ -309,7 +310,7 @@ headline: "{chain.comm}"
 // TestTellsRaiseMatch holds that a match of the chain takes the verdict that its tells allow, with
 // what they show.
 func TestTellsRaiseMatch(t *testing.T) {
-	cat, err := Load(nil, Files{FS: fstest.MapFS{
+	cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{
 		"slow.yaml": {Data: []byte(`id: slow-disk
 title: Slow disk
 role: root
@@ -326,14 +327,14 @@ headline: "umount2 lasts {umount.duration|dur}"
 	require.NoError(t, err)
 	umount := umountOf(idA, 1, 100)
 	r := Evaluate(cat, line(umount))
-	require.Equal(t, Possible, r.Findings[0].Verdict)
+	require.Equal(t, language.Possible, r.Findings[0].Verdict)
 	require.False(t, r.Findings[0].ByTells)
 
 	r = Evaluate(cat, line(umount, ev("kubelet.stall", from(2, 200))))
 	f := find(t, r, "slow-disk")
-	require.Equal(t, Likely, f.Verdict)
+	require.Equal(t, language.Likely, f.Verdict)
 	require.Equal(t, []string{"umount", "stall"}, stepIDs(f.Chain))
 	require.Equal(t, "umount2 lasts 1m39s", f.Summary)
-	require.Equal(t, Likely, r.Hypotheses[0].Verdict)
+	require.Equal(t, language.Likely, r.Hypotheses[0].Verdict)
 	require.True(t, slices.ContainsFunc(r.Hypotheses[0].For, func(why Reason) bool { return why.Text == "relist does not complete" }))
 }

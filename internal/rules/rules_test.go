@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -103,19 +104,17 @@ func drop(tl *timeline.Timeline, sources ...string) *timeline.Timeline {
 }
 
 // synthetic loads the invented rules.
-func synthetic(t testing.TB) *Catalog {
+func synthetic(t testing.TB) *language.Catalog {
 	t.Helper()
-	cat, err := Load(nil, Files{FS: os.DirFS("testdata/synthetic")})
+	cat, err := language.Load(nil, language.Files{FS: os.DirFS("testdata/synthetic")})
 	require.NoError(t, err)
 	return cat
 }
 
 // only is the catalogue of one of them, with what explains it left out.
-func only(t testing.TB, id string, changes ...string) *Catalog {
+func only(t testing.TB, id string, changes ...string) *language.Catalog {
 	t.Helper()
-	text, err := os.ReadFile("testdata/synthetic/" + id + ".yaml")
-	require.NoError(t, err)
-	s := strings.Replace(string(text), "explained_by:\n  - {rule: slow-disk, join: [cid]}\n", "", 1)
+	s := strings.Replace(readRule(t, "synthetic/"+id), "explained_by:\n  - {rule: slow-disk, join: [cid]}\n", "", 1)
 	for i := 0; i < len(changes); i += 2 {
 		require.Contains(t, s, changes[i])
 		s = strings.Replace(s, changes[i], changes[i+1], 1)
@@ -123,14 +122,22 @@ func only(t testing.TB, id string, changes ...string) *Catalog {
 	return catalogOf(t, s)
 }
 
+// readRule reads a rule of testdata.
+func readRule(t testing.TB, name string) string {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name + ".yaml")
+	require.NoError(t, err)
+	return string(text)
+}
+
 // catalogOf loads rules written in a test.
-func catalogOf(t testing.TB, texts ...string) *Catalog {
+func catalogOf(t testing.TB, texts ...string) *language.Catalog {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	for i, text := range texts {
 		fsys[fmt.Sprintf("rule%d.yaml", i)] = &fstest.MapFile{Data: []byte(text)}
 	}
-	cat, err := Load(nil, Files{FS: fsys})
+	cat, err := language.Load(nil, language.Files{FS: fsys})
 	require.NoError(t, err)
 	return cat
 }

@@ -3,21 +3,16 @@ package rules
 import (
 	"cmp"
 	"encoding/binary"
+	"maps"
 	"math/bits"
 	"slices"
 	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
-// Qualities of the tie between two events, in thousandths. They are the
-// weights of timeline-based correlation everywhere: an id says more than a
-// process number, which the kernel reuses, and that more than mere time.
-const (
-	byID      = 1000
-	byProcess = 800
-	byTime    = 500
-	// vague is what is left of a quality when the order is possible, not certain.
-	vague = 700
-)
+// vague is what is left of a quality, in thousandths, when the order is possible, not certain.
+const vague = 700
 
 // penalty is what a contradiction that lowers a verdict takes from the score, in hundredths.
 const penalty = 20
@@ -46,9 +41,9 @@ const minPrefix = 6
 // Among them the highest verdict wins, then the score, then whatever comes
 // first on the timeline in the order of the steps.
 type search struct {
-	rule  *Rule
+	rule  *language.Rule
 	index *index
-	limit Verdict // cap for reasons outside the events: an unknown version
+	limit language.Verdict // cap for reasons outside the events: an unknown version
 
 	steps      []found
 	absent     []found // by absence; made when the search begins, as are the objections
@@ -68,8 +63,8 @@ type search struct {
 
 // match is an assignment with its verdict.
 type match struct {
-	verdict, unopposed Verdict // with and without contradictions
-	points             int     // score in 1/100 000
+	verdict, unopposed language.Verdict // with and without contradictions
+	points             int              // score in 1/100 000
 	chosen             []int
 	bound              []string
 	gathered           [][]int32 // events by step
@@ -80,24 +75,24 @@ type match struct {
 
 // opposed is a contradiction that applies.
 type opposed struct {
-	objection *Objection
+	objection *language.Objection
 	event     int32
 }
 
 // found are the events that fit a step, an absence or a contradiction.
 type found struct {
 	*hits
-	set    *eventSet
+	set    *language.EventSet
 	values []*values // by variable; nil where the set does not bind it
 }
 
-func newSearch(r *Rule, x *index, limit Verdict) *search {
+func newSearch(r *language.Rule, x *index, limit language.Verdict) *search {
 	s := &search{rule: r, index: x, limit: limit, steps: make([]found, len(r.Steps))}
 	for i := range r.Steps {
-		set := &r.Steps[i].events
+		set := &r.Steps[i].Compiled.Events
 		s.steps[i] = found{hits: x.findHits(set), set: set}
 	}
-	s.per = slices.IndexFunc(r.variables, func(v variable) bool { return v.name == r.Per })
+	s.per = slices.IndexFunc(r.Compiled.Variables, func(v language.Variable) bool { return v.Name == r.Per })
 	return s
 }
 
@@ -107,16 +102,16 @@ func (s *search) lookUpEvents() {
 		s.readValues(&s.steps[i])
 	}
 	for i := range s.rule.Absent {
-		s.absent = append(s.absent, s.findSet(&s.rule.Absent[i].events))
+		s.absent = append(s.absent, s.findSet(&s.rule.Absent[i].Compiled.Events))
 	}
 	for i := range s.rule.RulesOut {
-		s.objections = append(s.objections, s.findSet(&s.rule.RulesOut[i].events))
+		s.objections = append(s.objections, s.findSet(&s.rule.RulesOut[i].Compiled.Events))
 	}
 	s.plain = make([]alikeness, len(s.steps))
 	s.chosen = slices.Repeat([]int{none}, len(s.steps))
 }
 
-func (s *search) findSet(set *eventSet) found {
+func (s *search) findSet(set *language.EventSet) found {
 	f := found{hits: s.index.findHits(set), set: set}
 	s.readValues(&f)
 	return f
@@ -124,7 +119,7 @@ func (s *search) findSet(set *eventSet) found {
 
 // readValues looks up what the events say about each variable.
 func (s *search) readValues(f *found) {
-	f.values = make([]*values, len(s.rule.variables))
+	f.values = make([]*values, len(s.rule.Compiled.Variables))
 	for v := range f.values {
 		f.values[v] = s.index.findValues(f.set, f.hits, v)
 	}
@@ -139,22 +134,22 @@ func (s *search) readValue(f *found, i, variable int) string {
 }
 
 // addAbsences are the steps of a set, and every absence: it may yet be proven.
-func addAbsences(steps uint64) uint64 { return steps | ^uint64(1<<maxSteps-1) }
+func addAbsences(steps uint64) uint64 { return steps | ^uint64(1<<language.MaxSteps-1) }
 
 // findKey returns the same number for all values that may agree.
 func (s *search) findKey(variable int, value string) int32 {
-	if s.rule.variables[variable].prefix && len(value) > minPrefix {
+	if s.rule.Compiled.Variables[variable].Prefix && len(value) > minPrefix {
 		value = value[:minPrefix]
 	}
 	return s.index.ids[value]
 }
 
 // joinValues joins two values of a variable into the one that says more.
-func (v *variable) joinValues(a, b string) (string, bool) {
+func joinValues(v *language.Variable, a, b string) (string, bool) {
 	if len(a) < len(b) {
 		a, b = b, a
 	}
-	same := a == b || b == "" || v.prefix && len(b) >= minPrefix && strings.HasPrefix(a, b) && isHex(a)
+	same := a == b || b == "" || v.Prefix && len(b) >= minPrefix && strings.HasPrefix(a, b) && isHex(a)
 	return a, same
 }
 
@@ -175,8 +170,8 @@ const (
 func (s *search) isPlain(step int) bool {
 	if s.plain[step] == unasked {
 		s.plain[step] = unlike
-		if !s.isAnchor(step) && !s.isContested(step) && !slices.ContainsFunc(s.rule.ties, func(e tie) bool {
-			other, ok := e.findOther(step)
+		if !s.isAnchor(step) && !s.isContested(step) && !slices.ContainsFunc(s.rule.Compiled.Ties, func(e language.Tie) bool {
+			other, ok := e.FindOther(step)
 			return ok && (other > step || s.rule.Steps[other].Min > 1)
 		}) {
 			s.plain[step] = alike
@@ -212,19 +207,8 @@ func shareEvent(a, b []int32) bool {
 
 // isAnchor says whether an absence or a contradiction asks for the time of a step.
 func (s *search) isAnchor(step int) bool {
-	return slices.ContainsFunc(s.rule.Absent, func(a Absence) bool { return a.anchor == step }) ||
-		slices.ContainsFunc(s.rule.RulesOut, func(o Objection) bool { return o.anchor == step })
-}
-
-// findOther returns the step at the other end of an edge.
-func (e *tie) findOther(step int) (int, bool) {
-	switch step {
-	case e.from:
-		return e.to, true
-	case e.to:
-		return e.from, true
-	}
-	return none, false
+	return slices.ContainsFunc(s.rule.Absent, func(a language.Absence) bool { return a.Compiled.Anchor == step }) ||
+		slices.ContainsFunc(s.rule.RulesOut, func(o language.Objection) bool { return o.Compiled.Anchor == step })
 }
 
 // findMatches returns the best match of each group, groups in the order of their
@@ -239,7 +223,7 @@ func (s *search) findMatches() []*match {
 	for _, g := range groups {
 		s.group, s.within = g.value, g.steps
 		s.best, s.enough = nil, map[string]bool{}
-		s.bound = make([]string, len(s.rule.variables))
+		s.bound = make([]string, len(s.rule.Compiled.Variables))
 		if g.value != "" {
 			s.bound[s.per] = g.value
 		}
@@ -267,7 +251,7 @@ func (s *search) listGroups() []group {
 			any |= 1 << step
 		}
 	}
-	if s.findVerdict(addAbsences(any)) < Possible {
+	if s.findVerdict(addAbsences(any)) < language.Possible {
 		return nil
 	}
 	if s.per == none {
@@ -298,7 +282,7 @@ func (s *search) listGroups() []group {
 	for _, key := range touched {
 		marks[key] = 0
 	}
-	if s.findVerdict(addAbsences(free)) >= Possible {
+	if s.findVerdict(addAbsences(free)) >= language.Possible {
 		groups = append(groups, group{"", free})
 	}
 	return groups
@@ -313,7 +297,7 @@ func (s *search) listHopefulGroups(keys []int32, free uint64) []group {
 		own := s.index.marks[key]
 		steps, known := joinable[own]
 		if !known {
-			if steps = s.listJoinable(own, free); s.findVerdict(addAbsences(steps)) < Possible {
+			if steps = s.listJoinable(own, free); s.findVerdict(addAbsences(steps)) < language.Possible {
 				steps = 0
 			}
 			joinable[own] = steps
@@ -342,14 +326,14 @@ func (s *search) listForms(key int32) []string {
 			}
 		}
 	}
-	values := sortedKeys(distinct)
-	variable := &s.rule.variables[s.per]
+	values := slices.Sorted(maps.Keys(distinct))
+	variable := &s.rule.Compiled.Variables[s.per]
 	return slices.DeleteFunc(slices.Clone(values), func(v string) bool {
 		i, _ := slices.BinarySearch(values, v) // a cut id sorts right before its longer forms
 		if i+1 == len(values) {
 			return false
 		}
-		longer, same := variable.joinValues(v, values[i+1])
+		longer, same := joinValues(variable, v, values[i+1])
 		return same && longer == values[i+1]
 	})
 }
@@ -361,7 +345,7 @@ func (s *search) listJoinable(own, free uint64) uint64 {
 	for grown := uint64(0); grown != own; {
 		grown = own
 		for rest := own; rest != 0; rest &= rest - 1 {
-			own |= s.rule.related[bits.TrailingZeros64(rest)] & fitting
+			own |= s.rule.Compiled.Related[bits.TrailingZeros64(rest)] & fitting
 		}
 	}
 	return own
@@ -438,7 +422,7 @@ func (s *search) chooseEvent(step, i int) []string {
 	before := s.bound
 	s.bound = slices.Clone(s.bound)
 	for v := range s.bound {
-		s.bound[v], _ = s.rule.variables[v].joinValues(s.bound[v], s.readValue(&s.steps[step], i, v))
+		s.bound[v], _ = joinValues(&s.rule.Compiled.Variables[v], s.bound[v], s.readValue(&s.steps[step], i, v))
 	}
 	s.chosen[step] = i
 	return before
@@ -484,9 +468,9 @@ func (s *search) fitsChosen(step, i int) bool {
 			return false
 		}
 	}
-	for e := range s.rule.ties {
-		edge := &s.rule.ties[e]
-		if other, ok := edge.findOther(step); ok && s.chosen[other] != none && s.orderEdge(edge, step, i) == impossible {
+	for e := range s.rule.Compiled.Ties {
+		edge := &s.rule.Compiled.Ties[e]
+		if other, ok := edge.FindOther(step); ok && s.chosen[other] != none && s.orderEdge(edge, step, i) == impossible {
 			return false
 		}
 	}
@@ -507,7 +491,7 @@ func (s *search) canConnect(from int) bool {
 	for frontier := chosen & -chosen; frontier != 0; {
 		reached |= frontier
 		step := bits.TrailingZeros64(frontier)
-		frontier = frontier&(frontier-1) | s.rule.related[step]&usable&^reached
+		frontier = frontier&(frontier-1) | s.rule.Compiled.Related[step]&usable&^reached
 	}
 	return chosen&^reached == 0
 }
@@ -524,9 +508,9 @@ func (s *search) isConnected() bool {
 	for frontier := chosen & -chosen; frontier != 0; {
 		reached |= frontier
 		step := bits.TrailingZeros64(frontier)
-		frontier = frontier&(frontier-1) | s.rule.edged[step]&chosen&^reached
+		frontier = frontier&(frontier-1) | s.rule.Compiled.Edged[step]&chosen&^reached
 		for rest := chosen &^ (reached | frontier); rest != 0; rest &= rest - 1 {
-			if other := bits.TrailingZeros64(rest); s.rateJoin(step, other) > byTime {
+			if other := bits.TrailingZeros64(rest); s.rateJoin(step, other) > language.ByTime {
 				frontier |= 1 << other
 			}
 		}
@@ -540,7 +524,7 @@ func (s *search) agreesWithBound(f *found, i int) bool {
 		if values == nil {
 			continue
 		}
-		if _, ok := s.rule.variables[v].joinValues(s.bound[v], s.index.texts[values.of[i]]); !ok {
+		if _, ok := joinValues(&s.rule.Compiled.Variables[v], s.bound[v], s.index.texts[values.of[i]]); !ok {
 			return false
 		}
 	}
@@ -548,19 +532,19 @@ func (s *search) agreesWithBound(f *found, i int) bool {
 }
 
 // orderEdge is the order of an edge when the step takes a candidate and its other end is chosen.
-func (s *search) orderEdge(edge *tie, step, i int) order {
-	from, to := s.chosen[edge.from], s.chosen[edge.to]
-	if edge.from == step {
+func (s *search) orderEdge(edge *language.Tie, step, i int) order {
+	from, to := s.chosen[edge.From], s.chosen[edge.To]
+	if edge.From == step {
 		from = i
 	} else {
 		to = i
 	}
-	return edge.orderSpans(s.index.spans[s.steps[edge.from].events[from]], s.index.spans[s.steps[edge.to].events[to]])
+	return orderTied(edge, s.index.spans[s.steps[edge.From].events[from]], s.index.spans[s.steps[edge.To].events[to]])
 }
 
 func (s *search) arePartnersChosen(step int) bool {
-	return !slices.ContainsFunc(s.rule.ties, func(e tie) bool {
-		other, ok := e.findOther(step)
+	return !slices.ContainsFunc(s.rule.Compiled.Ties, func(e language.Tie) bool {
+		other, ok := e.FindOther(step)
 		return ok && s.chosen[other] == none
 	})
 }
@@ -575,8 +559,8 @@ func (s *search) writeLikeness(step, i int) string {
 			key = binary.LittleEndian.AppendUint32(key, uint32(v.of[i]))
 		}
 	}
-	for e := range s.rule.ties {
-		if edge := &s.rule.ties[e]; edge.from == step || edge.to == step {
+	for e := range s.rule.Compiled.Ties {
+		if edge := &s.rule.Compiled.Ties[e]; edge.From == step || edge.To == step {
 			key = append(key, byte(s.rateEdge(edge)/10))
 		}
 	}
@@ -585,46 +569,46 @@ func (s *search) writeLikeness(step, i int) string {
 
 // rateJoin is how well the candidates of two chosen steps are tied by what both bind.
 func (s *search) rateJoin(a, b int) int {
-	best := byTime
+	best := language.ByTime
 	av, bv := s.steps[a].values, s.steps[b].values
 	for v := range av {
 		if av[v] != nil && bv[v] != nil && av[v].of[s.chosen[a]] != 0 && bv[v].of[s.chosen[b]] != 0 {
-			best = max(best, s.rule.variables[v].quality)
+			best = max(best, s.rule.Compiled.Variables[v].Quality)
 		}
 	}
 	return best
 }
 
 // rateEdge rates an edge between two chosen steps.
-func (s *search) rateEdge(e *tie) int {
-	switch s.orderEdge(e, e.from, s.chosen[e.from]) {
+func (s *search) rateEdge(e *language.Tie) int {
+	switch s.orderEdge(e, e.From, s.chosen[e.From]) {
 	case certain:
-		return s.rateJoin(e.from, e.to)
+		return s.rateJoin(e.From, e.To)
 	case possible:
-		return s.rateJoin(e.from, e.to) * vague / 1000
+		return s.rateJoin(e.From, e.To) * vague / 1000
 	}
-	return byTime // an event without a time
+	return language.ByTime // an event without a time
 }
 
 // rateStep rates a chosen step by the weakest edge that leads to it from a
 // chosen step. One without any edge to chosen steps is rated by its binds; a
 // step alone, or one from which edges only lead away, is 1.
 func (s *search) rateStep(step int) int {
-	weakest, tied := byID, false
-	for i := range s.rule.ties {
-		e := &s.rule.ties[i]
-		if other, ok := e.findOther(step); !ok || s.chosen[other] == none {
+	weakest, tied := language.ByID, false
+	for i := range s.rule.Compiled.Ties {
+		e := &s.rule.Compiled.Ties[i]
+		if other, ok := e.FindOther(step); !ok || s.chosen[other] == none {
 			continue
 		}
 		tied = true
-		if e.to == step {
+		if e.To == step {
 			weakest = min(weakest, s.rateEdge(e))
 		}
 	}
 	if tied {
 		return weakest
 	}
-	best, alone := byTime, true
+	best, alone := language.ByTime, true
 	for other, j := range s.chosen {
 		if j != none && other != step {
 			alone = false
@@ -632,7 +616,7 @@ func (s *search) rateStep(step int) int {
 		}
 	}
 	if alone {
-		return byID
+		return language.ByID
 	}
 	return best
 }
@@ -653,13 +637,13 @@ func (s *search) canWin(from int) bool {
 		left |= 1 << step
 	}
 	verdict := s.findVerdict(addAbsences(left))
-	return verdict >= Possible && s.beatsBest(verdict, min(points, fullScore))
+	return verdict >= language.Possible && s.beatsBest(verdict, min(points, fullScore))
 }
 
 // fullScore is a score of 1.
 const fullScore = 100 * 1000
 
-func (s *search) beatsBest(verdict Verdict, points int) bool {
+func (s *search) beatsBest(verdict language.Verdict, points int) bool {
 	return s.best == nil || cmp.Or(cmp.Compare(verdict, s.best.verdict), cmp.Compare(points, s.best.points)) > 0
 }
 
@@ -668,13 +652,13 @@ func (s *search) boundQuality(step, from int) int {
 	if from == len(s.steps) {
 		return s.rateStep(step)
 	}
-	bound := byID
-	for i := range s.rule.ties {
-		if e := &s.rule.ties[i]; e.to == step && s.chosen[e.from] != none {
+	bound := language.ByID
+	for i := range s.rule.Compiled.Ties {
+		if e := &s.rule.Compiled.Ties[i]; e.To == step && s.chosen[e.From] != none {
 			if s.chosen[step] != none {
 				bound = min(bound, s.rateEdge(e))
 			} else {
-				bound = min(bound, e.best)
+				bound = min(bound, e.Best)
 			}
 		}
 	}
@@ -682,11 +666,11 @@ func (s *search) boundQuality(step, from int) int {
 }
 
 // findVerdict returns the highest level whose expression holds, within the rule's limit.
-func (s *search) findVerdict(truths uint64) Verdict {
-	for level := Confirmed; level >= Possible; level-- {
-		if e := s.rule.Verdict.levels[level]; e != nil && e.holds(truths) {
+func (s *search) findVerdict(truths uint64) language.Verdict {
+	for level := language.Confirmed; level >= language.Possible; level-- {
+		if e := s.rule.Verdict.Compiled[level]; e != nil && e.Holds(truths) {
 			return min(level, s.limit)
 		}
 	}
-	return RuledOut
+	return language.RuledOut
 }

@@ -2,15 +2,19 @@ package rules
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/condition"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 // TestSearchAgainstOracle compares the search with an enumeration of every
@@ -23,7 +27,7 @@ func TestSearchAgainstOracle(t *testing.T) {
 		for range rapid.IntRange(1, 3).Draw(t, "rules") {
 			text := drawRule(t)
 			rule := &catalogOfRapid(t, text).Rules[0]
-			s := newSearch(rule, x, Confirmed)
+			s := newSearch(rule, x, language.Confirmed)
 			got := map[string][2]int{}
 			for _, m := range s.findMatches() {
 				key := ""
@@ -65,19 +69,17 @@ headline: h
 			for i := range 400 {
 				events = append(events, ev("goroutine.wait", when(10000+float64(i)*c.again)), ev("kubelet.cri-error", when(6000+float64(i)*c.apart)))
 			}
-			s := newSearch(&catalogOf(t, rule).Rules[0], newIndex(line(events...)), Confirmed)
+			s := newSearch(&catalogOf(t, rule).Rules[0], newIndex(line(events...)), language.Confirmed)
 			require.Len(t, s.findMatches(), c.want)
 			require.False(t, s.isSpent())
 		})
 	}
 }
 
-func catalogOfRapid(t *rapid.T, text string) *Catalog {
-	src, err := readYAML("rule.yaml", []byte(text))
-	require.Nil(t, err)
-	rule, problems := decodeRule(src, yamlKeys{})
-	require.Empty(t, append(problems, compile(rule, src)...), "%s", text) // odd rules on purpose: lint would refuse them
-	return &Catalog{Rules: []Rule{*rule}}
+func catalogOfRapid(t *rapid.T, text string) *language.Catalog {
+	cat, err := language.LoadLinted(language.Files{FS: fstest.MapFS{"rule.yaml": {Data: []byte(text)}}}) // odd rules on purpose: lint would refuse them
+	require.NoError(t, err, "%s", text)
+	return cat
 }
 
 // drawRule writes a random rule of up to four steps over the kinds a, b and c
@@ -143,7 +145,7 @@ func drawRule(t *rapid.T) string {
 	fmt.Fprintf(&b, "verdict: {confirmed: %q, likely: %q, possible: %q}\n",
 		strings.Join(all, " and "), "gone and s0", strings.Join(all, " or "))
 	if len(bound) > 0 {
-		names := sortedKeys(bound)
+		names := slices.Sorted(maps.Keys(bound))
 		// Every bind is also joined, so that none is unused.
 		fmt.Fprintf(&b, "notes: [{text: \"{%s}\"}]\n", strings.Join(names, "} {"))
 		if rapid.Bool().Draw(t, "per") {
@@ -184,10 +186,10 @@ func drawEvent(t *rapid.T) event.Event {
 // oracle enumerates every assignment of events to steps and returns, by group,
 // the best verdict and score. It shares with the search the language itself
 // (patterns, orders in time, agreement of ids, expressions), and nothing else.
-func oracle(r *Rule, x *index) map[string][2]int {
-	o := &enumeration{rule: r, index: x, per: slices.IndexFunc(r.variables, func(v variable) bool { return v.name == r.Per })}
+func oracle(r *language.Rule, x *index) map[string][2]int {
+	o := &enumeration{rule: r, index: x, per: slices.IndexFunc(r.Compiled.Variables, func(v language.Variable) bool { return v.Name == r.Per })}
 	for i := range r.Steps {
-		o.steps = append(o.steps, candidates(r, x, r.Steps[i].patterns))
+		o.steps = append(o.steps, candidates(r, x, r.Steps[i].Compiled.Patterns))
 	}
 	best := map[string][2]int{}
 	for _, o.group = range o.groups() {
@@ -195,7 +197,7 @@ func oracle(r *Rule, x *index) map[string][2]int {
 			if !o.speaksOfGroup(a) || !o.maximal(a) {
 				return
 			}
-			if v, points := o.rate(a); v >= Possible {
+			if v, points := o.rate(a); v >= language.Possible {
 				if old, ok := best[o.group]; !ok || int(v) > old[0] || int(v) == old[0] && points > old[1] {
 					best[o.group] = [2]int{int(v), points}
 				}
@@ -212,11 +214,11 @@ type candidate struct {
 }
 
 // candidates asks every event about every pattern.
-func candidates(r *Rule, x *index, patterns []Pattern) []candidate {
+func candidates(r *language.Rule, x *index, patterns []language.Pattern) []candidate {
 	var all []candidate
 	for ev, e := range x.events {
 		for i := range patterns {
-			if c := (candidate{int32(ev), make([]string, len(r.variables))}); fits(&patterns[i], e, c.values) {
+			if c := (candidate{int32(ev), make([]string, len(r.Compiled.Variables))}); fits(&patterns[i], e, c.values) {
 				all = append(all, c)
 				break
 			}
@@ -225,13 +227,13 @@ func candidates(r *Rule, x *index, patterns []Pattern) []candidate {
 	return all
 }
 
-func fits(p *Pattern, e *event.Event, values []string) bool {
-	if e.Kind != p.Kind || !meetsConditions(e, p.conditions) {
+func fits(p *language.Pattern, e *event.Event, values []string) bool {
+	if e.Kind != p.Kind || !condition.AreMet(e, p.Compiled.Conditions) {
 		return false
 	}
-	for _, b := range p.bindings {
-		v, ok := b.reading.reader()(e)
-		if values[b.variable] = v.Text(); (!ok || v.Text() == "") && !b.optional {
+	for _, b := range p.Compiled.Bindings {
+		v, ok := b.Reading.Reader()(e)
+		if values[b.Variable] = v.Text(); (!ok || v.Text() == "") && !b.Optional {
 			return false
 		}
 	}
@@ -239,7 +241,7 @@ func fits(p *Pattern, e *event.Event, values []string) bool {
 }
 
 type enumeration struct {
-	rule  *Rule
+	rule  *language.Rule
 	index *index
 	steps [][]candidate
 	per   int
@@ -255,7 +257,7 @@ func (o *enumeration) mine(step, i int) bool {
 	if o.group == "" || value == "" {
 		return value == ""
 	}
-	_, same := o.rule.variables[o.per].joinValues(o.group, value)
+	_, same := joinValues(&o.rule.Compiled.Variables[o.per], o.group, value)
 	return same
 }
 
@@ -289,8 +291,8 @@ func (o *enumeration) consistent(a []int) bool {
 	if _, ok := o.bound(a); !ok || !o.together(a) {
 		return false
 	}
-	for _, e := range o.rule.ties {
-		if a[e.from] >= 0 && a[e.to] >= 0 && o.order(a, &e) == impossible {
+	for _, e := range o.rule.Compiled.Ties {
+		if a[e.From] >= 0 && a[e.To] >= 0 && o.order(a, &e) == impossible {
 			return false
 		}
 	}
@@ -307,9 +309,9 @@ func (o *enumeration) together(a []int) bool {
 			walk[i][j] = a[i] >= 0 && a[j] >= 0 && (i == j || o.tie(a, i, j) > 500)
 		}
 	}
-	for _, e := range o.rule.ties {
-		if a[e.from] >= 0 && a[e.to] >= 0 {
-			walk[e.from][e.to], walk[e.to][e.from] = true, true
+	for _, e := range o.rule.Compiled.Ties {
+		if a[e.From] >= 0 && a[e.To] >= 0 {
+			walk[e.From][e.To], walk[e.To][e.From] = true, true
 		}
 	}
 	for k := range n {
@@ -329,13 +331,13 @@ func (o *enumeration) together(a []int) bool {
 	return true
 }
 
-func (o *enumeration) order(a []int, e *tie) order {
-	return e.orderSpans(o.index.spans[o.at(a, e.from).event], o.index.spans[o.at(a, e.to).event])
+func (o *enumeration) order(a []int, e *language.Tie) order {
+	return orderTied(e, o.index.spans[o.at(a, e.From).event], o.index.spans[o.at(a, e.To).event])
 }
 
 // bound are the longest values; ok is false when two of them do not agree.
 func (o *enumeration) bound(a []int) ([]string, bool) {
-	bound := make([]string, len(o.rule.variables))
+	bound := make([]string, len(o.rule.Compiled.Variables))
 	for v := range bound {
 		if v == o.per {
 			bound[v] = o.group
@@ -343,7 +345,7 @@ func (o *enumeration) bound(a []int) ([]string, bool) {
 		for i := range a {
 			for j := range a {
 				if a[i] >= 0 && a[j] >= 0 {
-					if _, same := o.rule.variables[v].joinValues(o.at(a, i).values[v], o.at(a, j).values[v]); !same {
+					if _, same := joinValues(&o.rule.Compiled.Variables[v], o.at(a, i).values[v], o.at(a, j).values[v]); !same {
 						return nil, false
 					}
 				}
@@ -369,7 +371,7 @@ func (o *enumeration) minimums(a []int) bool {
 			b[i] = c
 			agree := true
 			for v, value := range o.steps[i][c].values {
-				if _, same := o.rule.variables[v].joinValues(bound[v], value); !same {
+				if _, same := joinValues(&o.rule.Compiled.Variables[v], bound[v], value); !same {
 					agree = false
 				}
 			}
@@ -398,7 +400,7 @@ func (o *enumeration) groups() []string {
 	for _, v := range values {
 		longest := v != "" && !slices.Contains(groups, v)
 		for _, w := range values {
-			if joined, same := o.rule.variables[o.per].joinValues(v, w); same && joined != v {
+			if joined, same := joinValues(&o.rule.Compiled.Variables[o.per], v, w); same && joined != v {
 				longest = false
 			}
 		}
@@ -438,7 +440,7 @@ func (o *enumeration) maximal(a []int) bool {
 	return true
 }
 
-func (o *enumeration) rate(a []int) (Verdict, int) {
+func (o *enumeration) rate(a []int) (language.Verdict, int) {
 	r := o.rule
 	bound, _ := o.bound(a)
 	var bits uint64
@@ -453,24 +455,24 @@ func (o *enumeration) rate(a []int) (Verdict, int) {
 	steps := bits
 	for i := range r.Absent {
 		if o.absent(a, bound, &r.Absent[i]) {
-			bits |= 1 << (maxSteps + i)
+			bits |= 1 << (language.MaxSteps + i)
 		}
 	}
-	verdict := RuledOut
-	for level := Possible; level <= Confirmed; level++ {
-		if r.Verdict.levels[level].holds(bits) {
+	verdict := language.RuledOut
+	for level := language.Possible; level <= language.Confirmed; level++ {
+		if r.Verdict.Compiled[level].Holds(bits) {
 			verdict = level
 		}
 	}
-	if verdict == Confirmed && o.loose(a, steps&r.Verdict.levels[Confirmed].collectLeaves()) {
-		verdict = Likely
+	if verdict == language.Confirmed && o.loose(a, steps&r.Verdict.Compiled[language.Confirmed].CollectLeaves()) {
+		verdict = language.Likely
 	}
 	for i := range r.RulesOut {
-		if !o.contradicted(a, bound, &r.RulesOut[i]) || verdict < Possible {
+		if !o.contradicted(a, bound, &r.RulesOut[i]) || verdict < language.Possible {
 			continue
 		}
 		if r.RulesOut[i].Effect != "lowers" {
-			return RuledOut, 0
+			return language.RuledOut, 0
 		}
 		verdict--
 		points = max(0, points-20000)
@@ -482,7 +484,7 @@ func (o *enumeration) tie(a []int, i, j int) int {
 	best := 500
 	for v, value := range o.at(a, i).values {
 		if value != "" && o.at(a, j).values[v] != "" {
-			best = max(best, o.rule.variables[v].quality)
+			best = max(best, o.rule.Compiled.Variables[v].Quality)
 		}
 	}
 	return best
@@ -490,19 +492,19 @@ func (o *enumeration) tie(a []int, i, j int) int {
 
 func (o *enumeration) quality(a []int, step int) int {
 	lowest, edges := 1000, 0
-	for i := range o.rule.ties {
-		e := &o.rule.ties[i]
-		if e.from != step && e.to != step || a[e.from] < 0 || a[e.to] < 0 {
+	for i := range o.rule.Compiled.Ties {
+		e := &o.rule.Compiled.Ties[i]
+		if e.From != step && e.To != step || a[e.From] < 0 || a[e.To] < 0 {
 			continue
 		}
 		edges++
-		if e.to == step {
+		if e.To == step {
 			q := 500
 			switch o.order(a, e) {
 			case certain:
-				q = o.tie(a, e.from, e.to)
+				q = o.tie(a, e.From, e.To)
 			case possible:
-				q = o.tie(a, e.from, e.to) * 7 / 10
+				q = o.tie(a, e.From, e.To) * 7 / 10
 			}
 			lowest = min(lowest, q)
 		}
@@ -540,13 +542,13 @@ func (o *enumeration) loose(a []int, steps uint64) bool {
 }
 
 // agreeing are the events of a pattern that agree with what is bound; none when something is not bound.
-func (o *enumeration) agreeing(bound []string, p *Pattern) []int32 {
+func (o *enumeration) agreeing(bound []string, p *language.Pattern) []int32 {
 	var events []int32
-	for _, c := range candidates(o.rule, o.index, []Pattern{*p}) {
+	for _, c := range candidates(o.rule, o.index, []language.Pattern{*p}) {
 		ok := true
-		for _, b := range p.bindings {
-			_, same := o.rule.variables[b.variable].joinValues(bound[b.variable], c.values[b.variable])
-			ok = ok && same && (b.optional || bound[b.variable] != "")
+		for _, b := range p.Compiled.Bindings {
+			_, same := joinValues(&o.rule.Compiled.Variables[b.Variable], bound[b.Variable], c.values[b.Variable])
+			ok = ok && same && (b.Optional || bound[b.Variable] != "")
 		}
 		if ok {
 			events = append(events, c.event)
@@ -555,30 +557,30 @@ func (o *enumeration) agreeing(bound []string, p *Pattern) []int32 {
 	return events
 }
 
-func (o *enumeration) contradicted(a []int, bound []string, against *Objection) bool {
-	if a[against.anchor] < 0 {
+func (o *enumeration) contradicted(a []int, bound []string, against *language.Objection) bool {
+	if a[against.Compiled.Anchor] < 0 {
 		return false
 	}
-	anchor := o.index.spans[o.at(a, against.anchor).event]
+	anchor := o.index.spans[o.at(a, against.Compiled.Anchor).event]
 	return slices.ContainsFunc(o.agreeing(bound, &against.Pattern), func(ev int32) bool {
 		s := o.index.spans[ev]
 		if !s.dated || !anchor.dated {
-			return slices.ContainsFunc(against.bindings, func(b binding) bool { return !b.optional })
+			return slices.ContainsFunc(against.Pattern.Compiled.Bindings, func(b language.Binding) bool { return !b.Optional })
 		}
 		return orderOverlap(anchor, s, 0) != impossible
 	})
 }
 
-func (o *enumeration) absent(a []int, bound []string, absence *Absence) bool {
-	if a[absence.anchor] < 0 || !o.index.spans[o.at(a, absence.anchor).event].dated {
+func (o *enumeration) absent(a []int, bound []string, absence *language.Absence) bool {
+	if a[absence.Compiled.Anchor] < 0 || !o.index.spans[o.at(a, absence.Compiled.Anchor).event].dated {
 		return false
 	}
-	for _, b := range absence.bindings {
-		if bound[b.variable] == "" && !b.optional {
+	for _, b := range absence.Pattern.Compiled.Bindings {
+		if bound[b.Variable] == "" && !b.Optional {
 			return false
 		}
 	}
-	anchor := o.index.spans[o.at(a, absence.anchor).event]
+	anchor := o.index.spans[o.at(a, absence.Compiled.Anchor).event]
 	return !slices.ContainsFunc(o.agreeing(bound, &absence.Pattern), func(ev int32) bool {
 		return !o.index.spans[ev].dated || o.index.spans[ev].startLo <= anchor.startHi
 	})

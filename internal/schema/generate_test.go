@@ -21,7 +21,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/listing"
 	"github.com/plegdiag/plegdiag/internal/report/rows"
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/schema"
 	"github.com/plegdiag/plegdiag/internal/schema/schematest"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
@@ -50,7 +50,7 @@ var written = map[string]reflect.Type{
 // words are the closed sets, by object and field. A field that may also be empty has "".
 func words() map[string][]string {
 	var verdicts, states, levels, types []string
-	for v := rules.NotEvaluable; v <= rules.Confirmed; v++ {
+	for v := language.NotEvaluable; v <= language.Confirmed; v++ {
 		verdicts = append(verdicts, v.String())
 	}
 	for s := story.Unrecognised; s <= story.Confirmed; s++ {
@@ -62,9 +62,9 @@ func words() map[string][]string {
 	for t := event.TypeText; t <= event.TypeBoolean; t++ {
 		types = append(types, t.String())
 	}
-	found := verdicts[rules.Possible:]
+	found := verdicts[language.Possible:]
 	phases := texts(timeline.PhaseList, timeline.PhasePod, timeline.PhaseUnknown)
-	roles := texts(rules.Root, rules.Link, rules.Contributing, rules.Fallback, rules.NotReady)
+	roles := texts(language.Root, language.Link, language.Contributing, language.Fallback, language.NotReady)
 	certainties := []string{stackdump.Observed, stackdump.Inferred}
 	waits := texts(syscalls.Waits...)
 	directions := []string{"sent", "received"}

@@ -23,7 +23,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/listing"
 	"github.com/plegdiag/plegdiag/internal/report/rows"
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/schema"
 	"github.com/plegdiag/plegdiag/internal/schema/schematest"
 )
@@ -100,7 +101,7 @@ func checkPacked(checked map[string]int, path string, packed []byte) error {
 // schemas.
 func TestIncidents(t *testing.T) {
 	skipOnUpdate(t)
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	var inputs []string
 	for _, pattern := range []string{"../../testdata/*/bundle*", "../../testdata/tickets/*/bundle*"} {
@@ -141,7 +142,7 @@ func checkIncident(t *testing.T, name string, inc *incident.Incident) {
 }
 
 // checkExplained checks how the line of the first event that has one is explained.
-func checkExplained(t *testing.T, name, input string, catalog *rules.Catalog, inc *incident.Incident) {
+func checkExplained(t *testing.T, name, input string, catalog *language.Catalog, inc *incident.Incident) {
 	has := func(e *event.Event) bool { return e.Pos().Line > 0 }
 	i := slices.IndexFunc(inc.Timeline.Events, has)
 	if i < 0 {
@@ -186,7 +187,7 @@ func TestDumpsAndTraces(t *testing.T) {
 // that failed.
 func TestCatalog(t *testing.T) {
 	skipOnUpdate(t)
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	o := report.Options{Version: "v1"}
 	checkWritten(t, "", "rules", func(w *bytes.Buffer) error { return report.RulesJSON(w, catalog, o) })

@@ -9,6 +9,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -89,7 +90,7 @@ func (s *story) listLinks(root *part) []*part {
 		var above []*part
 		for _, p := range s.parts {
 			explained := slices.ContainsFunc(p.deeper, func(d *part) bool { return slices.Contains(level, d) })
-			if explained && p.eligible && p.Role == rules.Link && !listed[p.Rule] {
+			if explained && p.eligible && p.Role == language.Link && !listed[p.Rule] {
 				listed[p.Rule] = true
 				above = append(above, p)
 			}
@@ -120,7 +121,7 @@ func addLink(root, link *part, shown map[*event.Event]bool) {
 
 // sharesBind says that a link has the same value as its root of a bind that joins them.
 func sharesBind(root, link *part) bool {
-	return slices.ContainsFunc(link.rule.ExplainedBy, func(e rules.Deeper) bool {
+	return slices.ContainsFunc(link.rule.ExplainedBy, func(e language.Deeper) bool {
 		return slices.ContainsFunc(e.Join, func(name string) bool {
 			both, same := root.CompareBind(&link.Finding.Finding, name)
 			return both && same

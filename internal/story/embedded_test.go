@@ -8,6 +8,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -46,11 +47,11 @@ func TestKubeletUnit(t *testing.T) {
 // TestNameUnit: every command of a result has the unit's name, and what the result shares with the rules
 // stays as it is.
 func TestNameUnit(t *testing.T) {
-	look := rules.Action{Do: "look", Commands: []string{"timeout 10 systemctl status kubelet --no-pager", "ps -C kubelet"}}
-	shared := []rules.Action{look}
+	look := language.Action{Do: "look", Commands: []string{"timeout 10 systemctl status kubelet --no-pager", "ps -C kubelet"}}
+	shared := []language.Action{look}
 	wish := []rules.Missing{{Source: "kubelet.log", Command: readKubeletLog}}
 	r := &Result{
-		Findings:     []Finding{{Finding: rules.Finding{Remediation: rules.Remediation{Now: shared}, Missing: wish}}},
+		Findings:     []Finding{{Finding: rules.Finding{Remediation: language.Remediation{Now: shared}, Missing: wish}}},
 		NotEvaluable: []rules.Unanswered{{Missing: wish}}, Hypotheses: []rules.Hypothesis{{Undecided: wish}},
 		Next: []NextStep{{Missing: wish[0]}}, Opening: Opening{Command: readKubeletLog, Commands: look.Commands},
 	}
@@ -160,7 +161,7 @@ func TestWindows(t *testing.T) {
 		Next: []NextStep{{Missing: wish[0]}}, Opening: Opening{Command: readKubeletLog},
 	}
 	r.leaveLinux()
-	require.Equal(t, []rules.Action{windowsAction}, r.Findings[0].Remediation.Now)
+	require.Equal(t, []language.Action{windowsAction}, r.Findings[0].Remediation.Now)
 	for _, m := range []rules.Missing{r.Findings[0].Missing[0], r.NotEvaluable[0].Missing[0], r.Hypotheses[0].Undecided[0]} {
 		require.Equal(t, windowsKubelet, m.Command)
 	}

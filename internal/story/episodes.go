@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -17,7 +17,7 @@ type Episode struct {
 	Open            bool // it was still going on where the evidence ends
 	Stalls          []int
 	Cause           string // rule of its root; empty when none is named
-	Verdict         rules.Verdict
+	Verdict         language.Verdict
 	Summary         string // of its root; empty without one
 }
 
@@ -69,7 +69,7 @@ func (s *story) describeEpisodes(about *part) []Episode {
 	}
 	bouts := len(all)
 	for _, p := range s.parts {
-		cause := p.Role == rules.Root || p.Role == rules.NotReady || p == about && !p.Cause.Start.IsZero()
+		cause := p.Role == language.Root || p.Role == language.NotReady || p == about && !p.Cause.Start.IsZero()
 		if told[p] || !cause || len(p.stalls) > 0 {
 			continue
 		}
@@ -126,7 +126,7 @@ func rankOpen(e Episode) int {
 // findUndatedRoot returns the root that has no time, and may belong to any stall that has no other;
 // nil for none.
 func (s *story) findUndatedRoot() *part {
-	i := slices.IndexFunc(s.parts, func(p *part) bool { return p.Role == rules.Root && p.Cause.Start.IsZero() })
+	i := slices.IndexFunc(s.parts, func(p *part) bool { return p.Role == language.Root && p.Cause.Start.IsZero() })
 	if i < 0 {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (s *story) findUndatedRoot() *part {
 
 // findRootOf returns the root of a stall; nil for none.
 func (s *story) findRootOf(stall int) *part {
-	i := slices.IndexFunc(s.parts, func(p *part) bool { return p.Role == rules.Root && slices.Contains(p.stalls, stall) })
+	i := slices.IndexFunc(s.parts, func(p *part) bool { return p.Role == language.Root && slices.Contains(p.stalls, stall) })
 	if i < 0 {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (s *story) findRootOf(stall int) *part {
 // isLive says whether a finding shows something that was going on where the evidence ends, after
 // all stalls were over: collect saw it, and it is what the reader has to do with now.
 func (s *story) isLive(p *part) bool {
-	if !p.Open || p.Verdict < rules.Likely || p.Cause.Start.IsZero() || len(s.timeline.Stalls) == 0 || len(p.stalls) > 0 {
+	if !p.Open || p.Verdict < language.Likely || p.Cause.Start.IsZero() || len(s.timeline.Stalls) == 0 || len(p.stalls) > 0 {
 		return false
 	}
 	last := s.findLastMoment()

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 // userTime is the time that this process has computed: unlike a clock it stands while others do.
@@ -27,7 +28,7 @@ func TestSuspectsGrowWithEvents(t *testing.T) {
 		tl := flapping(1, events)
 		start := userTime(t)
 		for range times {
-			require.Len(t, Tell(&rules.Catalog{}, tl, FindNode(tl), rules.Result{}).Suspects, maxSuspects)
+			require.Len(t, Tell(&language.Catalog{}, tl, FindNode(tl), rules.Result{}).Suspects, maxSuspects)
 		}
 		return (userTime(t) - start) / time.Duration(times)
 	}

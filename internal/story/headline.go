@@ -8,6 +8,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -25,7 +26,7 @@ func (s *story) writeHeadlines(about *part, state State, signs []Sign, suspects 
 		cause = quoteSigns(signs)
 	case state == Stalled:
 		cause, earlier = s.describeStalled(suspects), s.describeEarlier(nil)
-	case about.Role == rules.NotReady:
+	case about.Role == language.NotReady:
 		cause = notPLEG + trimSentence(about.Summary)
 		effect = s.describeDeeper(about)
 	default:
@@ -40,8 +41,8 @@ func (s *story) writeHeadlines(about *part, state State, signs []Sign, suspects 
 // began no later.
 func (s *story) describeDeeper(about *part) []string {
 	for _, p := range s.parts {
-		isCause := slices.ContainsFunc(about.rule.ExplainedBy, func(d rules.Deeper) bool { return d.Rule == p.Rule })
-		if isCause && p.Role == rules.NotReady && !p.Start.After(about.Start) {
+		isCause := slices.ContainsFunc(about.rule.ExplainedBy, func(d language.Deeper) bool { return d.Rule == p.Rule })
+		if isCause && p.Role == language.NotReady && !p.Start.After(about.Start) {
 			return []string{fmt.Sprintf(mayComeFrom, trimSentence(p.Summary), p.Verdict)}
 		}
 	}
@@ -77,7 +78,7 @@ func (s *story) describeEffect(about *part) []string {
 		return []string{kubeletDown}
 	case stall == nil:
 		return []string{s.describeNotReady(about)}
-	case about.Role != rules.Root:
+	case about.Role != language.Root:
 		return []string{s.describeStall(stall), stallUnexplained}
 	}
 	return []string{s.describeStall(stall)}
@@ -116,7 +117,7 @@ func tellsNotReady(e *event.Event) bool {
 // findReboot returns the part that says that the machine went down after a cause, or with it; nil for none.
 func (s *story) findReboot(about *part) *part {
 	i := slices.IndexFunc(s.parts, func(p *part) bool {
-		return p != about && p.Rule == rebooted && p.Verdict >= rules.Likely &&
+		return p != about && p.Rule == rebooted && p.Verdict >= language.Likely &&
 			(p.Cause.Start.IsZero() || about.Cause.Start.IsZero() || !p.Cause.Start.Before(about.Cause.Start))
 	})
 	if i < 0 {
@@ -145,7 +146,7 @@ func (s *story) keepsKubeletDown(about *part) bool {
 // describeStalled says, when no cause is named, where it hangs and since when.
 func (s *story) describeStalled(suspects []Suspect) string {
 	var said []string
-	fallback := s.findRole(rules.Fallback)
+	fallback := s.findRole(language.Fallback)
 	switch {
 	case s.complaint != nil && (fallback == nil || fallback.ByTells): // it is more exact
 		said = append(said, describeComplaint(s.complaint))
@@ -199,7 +200,7 @@ func (s *story) describeOneContainer(fallback *part) string {
 func (s *story) describeEarlier(about *part) []string {
 	var said []string
 	for _, p := range s.parts {
-		if p != about && p.Role == rules.Root && len(p.stalls) > 0 && (about == nil || !slices.Contains(p.stalls, s.firstStallOf(about))) &&
+		if p != about && p.Role == language.Root && len(p.stalls) > 0 && (about == nil || !slices.Contains(p.stalls, s.firstStallOf(about))) &&
 			len(said) < maxEarlier && !s.sharesBout(p, about) {
 			said = append(said, fmt.Sprintf(earlierEpisode, event.TimeOfDay(s.timeline.Stalls[p.stalls[0]].Start), trimSentence(p.Summary), p.Verdict))
 		}
@@ -229,7 +230,7 @@ func (s *story) sharesBout(a, b *part) bool {
 }
 
 // findRole returns the best part of a role; nil for none.
-func (s *story) findRole(role rules.Role) *part {
+func (s *story) findRole(role language.Role) *part {
 	if i := slices.IndexFunc(s.parts, func(p *part) bool { return p.Role == role }); i >= 0 {
 		return s.parts[i]
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -93,21 +94,21 @@ func drop(tl *timeline.Timeline, sources ...string) *timeline.Timeline {
 }
 
 // synthetic loads the invented rules.
-func synthetic(t testing.TB) *rules.Catalog {
+func synthetic(t testing.TB) *language.Catalog {
 	t.Helper()
-	cat, err := rules.Load(nil, rules.Files{FS: os.DirFS("../rules/testdata/synthetic")})
+	cat, err := language.Load(nil, language.Files{FS: os.DirFS("../rules/testdata/synthetic")})
 	require.NoError(t, err)
 	return cat
 }
 
 // catalogOf loads rules written in a test.
-func catalogOf(t testing.TB, texts ...string) *rules.Catalog {
+func catalogOf(t testing.TB, texts ...string) *language.Catalog {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	for i, text := range texts {
 		fsys[fmt.Sprintf("rule%d.yaml", i)] = &fstest.MapFile{Data: []byte(text)}
 	}
-	cat, err := rules.Load(nil, rules.Files{FS: fsys})
+	cat, err := language.Load(nil, language.Files{FS: fsys})
 	require.NoError(t, err)
 	return cat
 }
@@ -170,6 +171,6 @@ func stepIDs(chain []rules.Step) []string {
 }
 
 // evaluate asks the rules and tells their story.
-func evaluate(cat *rules.Catalog, tl *timeline.Timeline) Result {
+func evaluate(cat *language.Catalog, tl *timeline.Timeline) Result {
 	return Tell(cat, tl, FindNode(tl), rules.Evaluate(cat, tl))
 }

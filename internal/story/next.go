@@ -7,6 +7,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -43,13 +44,13 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addRivals(about)
 		return n.steps
 	case about != nil:
-		if about.Verdict <= rules.Possible && slices.Contains(ofDisks, about.Rule) {
+		if about.Verdict <= language.Possible && slices.Contains(ofDisks, about.Rule) {
 			n.addDisks()
 		}
-		if about.Verdict <= rules.Possible && slices.Contains(deadRuntime, about.Rule) {
+		if about.Verdict <= language.Possible && slices.Contains(deadRuntime, about.Rule) {
 			n.addLastWords()
 		}
-		if about.Verdict <= rules.Possible {
+		if about.Verdict <= language.Possible {
 			n.addWholeDump()
 		}
 		n.addMissing(about.Missing)
@@ -64,7 +65,7 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 	}
 	if state >= Signs && state <= Possible {
 		for i := range answers.Hypotheses {
-			if h := &answers.Hypotheses[i]; h.Verdict == rules.Possible || h.Verdict == rules.Weighed {
+			if h := &answers.Hypotheses[i]; h.Verdict == language.Possible || h.Verdict == language.Weighed {
 				n.addMissing(h.Undecided)
 			}
 		}
@@ -157,7 +158,7 @@ func (n *nextChooser) listDecided(m rules.Missing) (all []string, supported int)
 		}
 	}
 	for i := range n.answers.Hypotheses {
-		if h := &n.answers.Hypotheses[i]; h.Verdict != rules.RuledOut {
+		if h := &n.answers.Hypotheses[i]; h.Verdict != language.RuledOut {
 			add(h.Rule, h.Undecided)
 		}
 	}
@@ -181,7 +182,7 @@ func sharesSource(a, b string) bool {
 // line says that the runtime is not there or sits in the kernel.
 func (s *story) isRuntimeDead(answers *rules.Result) bool {
 	return s.findEnded() != nil || slices.ContainsFunc(answers.Hypotheses, func(h rules.Hypothesis) bool {
-		return h.Verdict >= rules.Likely && slices.Contains(deadRuntime, h.Rule)
+		return h.Verdict >= language.Likely && slices.Contains(deadRuntime, h.Rule)
 	}) || slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
 		return isInKernel(e) || slices.ContainsFunc(deadRuntimeSigns, func(sign eventSort) bool { return sign.fits(e) })
 	})

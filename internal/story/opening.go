@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -60,7 +61,7 @@ func (s State) String() string { return states[s].name }
 // Words is the state as people read it, in lower case: "stalled, cause not shown".
 func (s State) Words() string { return states[s].words }
 
-var stateOfVerdict = map[rules.Verdict]State{rules.Possible: Possible, rules.Likely: Likely, rules.Confirmed: Confirmed}
+var stateOfVerdict = map[language.Verdict]State{language.Possible: Possible, language.Likely: Likely, language.Confirmed: Confirmed}
 
 // MarkUnread makes a result say that no line of the inputs could be read.
 func (r *Result) MarkUnread() {
@@ -104,25 +105,25 @@ func (s *story) findState(about *part, signs []Sign) State {
 
 // isStalled says that a stall or a hung runtime is seen, or a complaint of the kubelet about one.
 func (s *story) isStalled() bool {
-	return len(s.timeline.Stalls) > 0 || s.complaint != nil || s.findRole(rules.Fallback) != nil
+	return len(s.timeline.Stalls) > 0 || s.complaint != nil || s.findRole(language.Fallback) != nil
 }
 
 // findSubject returns the part that the headline is about; nil where no cause is named. What is
 // going on comes before what is over: a cause of an earlier episode is not that of an open one.
 func (s *story) findSubject() *part {
 	for _, p := range s.parts {
-		if p.live && p.Role == rules.Root {
+		if p.live && p.Role == language.Root {
 			return p
 		}
 	}
-	past := slices.ContainsFunc(s.parts, func(p *part) bool { return p.past && p.Role == rules.Root })
+	past := slices.ContainsFunc(s.parts, func(p *part) bool { return p.past && p.Role == language.Root })
 	if bouts := s.listBouts(); len(bouts) > 1 || past {
 		last := bouts[len(bouts)-1]
 		if s.timeline.Stalls[last[len(last)-1]].Open {
 			return s.findSubjectOf(last)
 		}
 	}
-	root, other := s.findRole(rules.Root), s.findRole(rules.NotReady)
+	root, other := s.findRole(language.Root), s.findRole(language.NotReady)
 	switch surer := root == nil || len(s.timeline.Stalls) == 0 && other != nil && other.Verdict > root.Verdict; {
 	case other != nil && surer && s.comesAfterStalls(other):
 		return other
@@ -138,7 +139,7 @@ func (s *story) findSubject() *part {
 // for none.
 func (s *story) findGoingOn(root *part) *part {
 	i := slices.IndexFunc(s.parts, func(p *part) bool {
-		return p.Role == rules.Contributing && p.relevant && p.Verdict >= root.Verdict && p.Cause.Start.After(root.Cause.End) && s.goesOn(p)
+		return p.Role == language.Contributing && p.relevant && p.Verdict >= root.Verdict && p.Cause.Start.After(root.Cause.End) && s.goesOn(p)
 	})
 	if i < 0 {
 		return nil
@@ -167,7 +168,7 @@ func (s *story) findSubjectOf(stalls []int) *part {
 
 // findContributing returns the best link or contributing part of those that are asked for.
 func (s *story) findContributing(asked func(*part) bool) *part {
-	for _, role := range []rules.Role{rules.Link, rules.Contributing} {
+	for _, role := range []language.Role{language.Link, language.Contributing} {
 		i := slices.IndexFunc(s.parts, func(p *part) bool { return p.Role == role && asked(p) })
 		if i >= 0 {
 			return s.parts[i]
@@ -183,7 +184,7 @@ func (s *story) writeOpening(about *part, state State, next []NextStep, hypothes
 	o := Opening{State: state, Reason: s.explainState(about, state, hypotheses)}
 	cure := about != nil && len(about.Remediation.Now) > 0
 	switch {
-	case cure && (about.Verdict >= rules.Likely || len(next) == 0):
+	case cure && (about.Verdict >= language.Likely || len(next) == 0):
 		first := &about.Remediation.Now[0]
 		if o.Advice, o.Hazard = first.Do, first.Hazard; s.findReboot(about) != nil {
 			o.Advice = downSince + o.Advice
@@ -226,7 +227,7 @@ func (s *story) explainState(about *part, state State, hypotheses []rules.Hypoth
 func joinFitting(text string, hypotheses []rules.Hypothesis) string {
 	var titles []string
 	for i := range hypotheses {
-		if h := &hypotheses[i]; h.Verdict == rules.Weighed && h.Role != rules.Fallback && len(titles) < maxFitting {
+		if h := &hypotheses[i]; h.Verdict == language.Weighed && h.Role != language.Fallback && len(titles) < maxFitting {
 			titles = append(titles, trimSentence(h.Title))
 		}
 	}
@@ -242,18 +243,18 @@ func joinFitting(text string, hypotheses []rules.Hypothesis) string {
 func (s *story) explainVerdict(about *part, hypotheses []rules.Hypothesis) string {
 	said := []string{stepsSeen}
 	switch {
-	case about.Verdict == rules.Possible:
+	case about.Verdict == language.Possible:
 		said[0] = onlySigns
-	case about.Verdict == rules.Likely && about.ByTells:
+	case about.Verdict == language.Likely && about.ByTells:
 		said[0] = signsAndEffect
-	case about.Verdict == rules.Likely && !about.rule.CanConfirm():
+	case about.Verdict == language.Likely && !about.rule.CanConfirm():
 		said[0] = neverSurer
-	case about.Verdict == rules.Likely && about.TimeOnly:
+	case about.Verdict == language.Likely && about.TimeOnly:
 		said[0] = tiedByTime
-	case about.Verdict == rules.Likely && !about.StepsSeen:
+	case about.Verdict == language.Likely && !about.StepsSeen:
 		said[0] = someStepsSeen
 	}
-	if about.Verdict < rules.Confirmed {
+	if about.Verdict < language.Confirmed {
 		if unseen := listUnseen(about, hypotheses); len(unseen) > 0 {
 			said = append(said, fmt.Sprintf(notSeen, strings.Join(unseen, "; ")))
 		} else if len(about.Missing) > 0 {
@@ -274,7 +275,7 @@ func (s *story) explainVerdict(about *part, hypotheses []rules.Hypothesis) strin
 func listUnseen(about *part, hypotheses []rules.Hypothesis) []string {
 	unseen := slices.Clone(about.NotSeen)
 	i := slices.IndexFunc(hypotheses, func(h rules.Hypothesis) bool { return h.Rule == about.Rule })
-	if i >= 0 && (about.ByTells || about.Verdict == rules.Possible) {
+	if i >= 0 && (about.ByTells || about.Verdict == language.Possible) {
 		unseen = slices.Clone(hypotheses[i].NotSeen)
 	}
 	unseen = slices.DeleteFunc(unseen, func(text string) bool {

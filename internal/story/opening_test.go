@@ -9,6 +9,8 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -16,26 +18,26 @@ import (
 // cure where the cause is likely, else the command that would decide.
 func TestOpening(t *testing.T) {
 	next := []NextStep{{Missing: rules.Missing{Command: "ps -eLo pid"}, Hazard: ReadsOnly}}
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
-	about := func(v rules.Verdict) *part {
-		return &part{rule: catalog.Rule("umount2-overlay-sync"), Finding: Finding{Finding: rules.Finding{Verdict: v, NotSeen: []string{"a lock", "… waits"}, Remediation: rules.Remediation{Now: []rules.Action{{Do: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly}}}}}}
+	about := func(v language.Verdict) *part {
+		return &part{rule: catalog.Rule("umount2-overlay-sync"), Finding: Finding{Finding: rules.Finding{Verdict: v, NotSeen: []string{"a lock", "… waits"}, Remediation: language.Remediation{Now: []language.Action{{Do: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly}}}}}}
 	}
 	s := &story{}
-	unseen := []rules.Hypothesis{{NotSeen: []string{"a stall", "a dump", "a trace"}}, {Verdict: rules.Weighed, Title: "A disk is slow."}}
+	unseen := []rules.Hypothesis{{NotSeen: []string{"a stall", "a dump", "a trace"}}, {Verdict: language.Weighed, Title: "A disk is slow."}}
 	for name, c := range map[string]struct {
 		about *part
 		state State
 		want  Opening
 	}{
-		"likely":   {about(rules.Likely), Likely, Opening{Advice: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly, Reason: "not every deciding step was seen; not seen: a lock"}},
-		"possible": {about(rules.Possible), Possible, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "its signs alone were seen; not seen: a stall; a dump"}},
+		"likely":   {about(language.Likely), Likely, Opening{Advice: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly, Reason: "not every deciding step was seen; not seen: a lock"}},
+		"possible": {about(language.Possible), Possible, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "its signs alone were seen; not seen: a stall; a dump"}},
 		"stalled":  {nil, Stalled, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "nothing that was read shows why; something speaks for: A disk is slow"}},
 	} {
 		c.want.State = c.state
 		require.Equal(t, c.want, s.writeOpening(c.about, c.state, next, unseen), name)
 	}
-	o := s.writeOpening(about(rules.Possible), Possible, nil, nil)
+	o := s.writeOpening(about(language.Possible), Possible, nil, nil)
 	require.Equal(t, []string{"wait", "sleep 60", ReadsOnly}, []string{o.Advice, o.Commands[0], o.Hazard}, "nothing would decide")
 	require.Equal(t, Opening{State: Healthy}, s.writeOpening(nil, Healthy, nil, nil))
 }
@@ -103,7 +105,7 @@ func TestOpenEpisodeComesFirst(t *testing.T) {
 func TestUndatedRootIsNoEpisode(t *testing.T) {
 	r := evaluate(catalogOf(t, proven("held-lock")), withStalls(line(ev("b")), stall()))
 	require.NotEmpty(t, r.Findings)
-	require.Equal(t, rules.Root, r.Findings[0].Role)
+	require.Equal(t, language.Root, r.Findings[0].Role)
 	require.Zero(t, r.Findings[0].Cause.Start)
 	require.Len(t, r.Episodes, 1)
 	require.Equal(t, r.Findings[0].Rule, r.Episodes[0].Cause)
@@ -116,7 +118,7 @@ func TestLiveFindingComesFirst(t *testing.T) {
 	live := ev("syscall", from(18000, 18100), container(idB), field("name", "umount2"), open)
 	r := evaluate(synthetic(t), withStalls(line(append(incident(), exitOf(idB, 17999), live)...), stall()))
 	require.Equal(t, idB, r.Findings[0].Container)
-	require.Equal(t, rules.Root, r.Findings[0].Role)
+	require.Equal(t, language.Root, r.Findings[0].Role)
 	require.True(t, r.Episodes[0].Open)
 	require.Contains(t, r.Headline, "earlier, from")
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -37,7 +38,7 @@ type Result struct {
 // links above it, up to the node.
 type Finding struct {
 	rules.Finding
-	Role   rules.Role
+	Role   language.Role
 	Rivals []Rival // other causes at the same time, between which the evidence does not decide
 }
 
@@ -54,7 +55,7 @@ const maxStepEvents = 64
 // Tell gives the findings of a catalogue's rules their parts in what happened on a timeline, of the
 // node that FindNode found in it. It changes neither; the result shares their quotes and events, of
 // each step at most maxStepEvents.
-func Tell(catalog *rules.Catalog, tl *timeline.Timeline, node Node, answers rules.Result) Result {
+func Tell(catalog *language.Catalog, tl *timeline.Timeline, node Node, answers rules.Result) Result {
 	s := newStory(catalog, tl, answers.Findings)
 	s.node = node
 	result := Result{
@@ -77,7 +78,7 @@ func Tell(catalog *rules.Catalog, tl *timeline.Timeline, node Node, answers rule
 	result.Episodes = s.describeEpisodes(about)
 	result.Opening.Episode = s.numberEpisode(about, result.Episodes)
 	for _, p := range s.parts {
-		if p.Role == rules.Root {
+		if p.Role == language.Root {
 			s.completeChain(p)
 		}
 	}
@@ -111,11 +112,11 @@ func comparePlace(a, b, about *part) int {
 	return 0
 }
 
-var roleOrder = []rules.Role{rules.Root, rules.NotReady, rules.Link, rules.Contributing, rules.Fallback}
+var roleOrder = []language.Role{language.Root, language.NotReady, language.Link, language.Contributing, language.Fallback}
 
 // story is the incident while it is put together.
 type story struct {
-	catalog   *rules.Catalog
+	catalog   *language.Catalog
 	timeline  *timeline.Timeline
 	stalls    *stallIndex
 	complaint *event.Event // the kubelet's, that no stall covers and that was not over; nil for none
@@ -129,7 +130,7 @@ type story struct {
 // part is a finding with what its role follows from.
 type part struct {
 	Finding
-	rule *rules.Rule
+	rule *language.Rule
 	// stalls are those, as indices, that its causing steps may have caused; none when they have no
 	// time.
 	stalls []int
@@ -151,26 +152,26 @@ type episode struct {
 	candidates []*part         // that may be its root, best first
 }
 
-func newStory(catalog *rules.Catalog, tl *timeline.Timeline, findings []rules.Finding) *story {
+func newStory(catalog *language.Catalog, tl *timeline.Timeline, findings []rules.Finding) *story {
 	s := &story{catalog: catalog, timeline: tl, stalls: newStallIndex(tl.Stalls), complaint: findComplaint(tl)}
 	proven, stands, deep := false, false, false
 	for i := range findings {
 		p := s.newPart(&findings[i])
 		s.parts = append(s.parts, p)
 		named := p.relevant && p.namesCause()
-		stands = stands || named || p.relevant && p.rule.Role == rules.NotReady && p.Verdict >= rules.Possible
-		proven = proven || named && p.Verdict >= rules.Likely
-		deep = deep || p.relevant && (p.rule.Role == rules.Root || p.rule.Role == rules.NotReady)
+		stands = stands || named || p.relevant && p.rule.Role == language.NotReady && p.Verdict >= language.Possible
+		proven = proven || named && p.Verdict >= language.Likely
+		deep = deep || p.relevant && (p.rule.Role == language.Root || p.rule.Role == language.NotReady)
 	}
 	if stands { // a fallback only says that nothing better is known
 		s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
-			return p.rule.Role == rules.Fallback && (deep || !p.isEnd())
+			return p.rule.Role == language.Fallback && (deep || !p.isEnd())
 		})
 	}
 	s.dropPossible(proven)
 	s.foldFallbacks()
 	for _, p := range s.parts {
-		p.eligible = p.relevant && p.namesCause() && (p.Verdict >= rules.Likely || !proven)
+		p.eligible = p.relevant && p.namesCause() && (p.Verdict >= language.Likely || !proven)
 	}
 	s.linkParts()
 	s.listEpisodes()
@@ -178,7 +179,7 @@ func newStory(catalog *rules.Catalog, tl *timeline.Timeline, findings []rules.Fi
 }
 
 func (s *story) newPart(f *rules.Finding) *part {
-	p := &part{Finding: Finding{Finding: *f, Role: rules.Contributing}, rule: s.catalog.Rule(f.Rule)}
+	p := &part{Finding: Finding{Finding: *f, Role: language.Contributing}, rule: s.catalog.Rule(f.Rule)}
 	p.Chain, p.Notes = slices.Clone(f.Chain), slices.Clip(f.Notes) // what is added here is not the rule's
 	if undated := f.Cause.Start.IsZero(); !undated {
 		p.stalls = s.stalls.findCausedBy(f.Cause, f.Open)
@@ -192,8 +193,8 @@ func (s *story) newPart(f *rules.Finding) *part {
 	}
 	p.live = p.namesCause() && s.isLive(p)
 	p.relevant = len(p.stalls) > 0 || p.live || p.past || s.mayBelongAnywhere(p)
-	if p.rule.Role == rules.Fallback && (s.mayBelongAnywhere(p) || len(s.stalls.findWithSymptom(f.Cause)) > 0) {
-		p.Role = rules.Fallback // it is about symptoms: unlike causes they may come as late as a stall ends
+	if p.rule.Role == language.Fallback && (s.mayBelongAnywhere(p) || len(s.stalls.findWithSymptom(f.Cause)) > 0) {
+		p.Role = language.Fallback // it is about symptoms: unlike causes they may come as late as a stall ends
 	}
 	return p
 }
@@ -208,7 +209,7 @@ func (s *story) dropPossible(proven bool) {
 	s.dropped = map[string]bool{}
 	kept := 0
 	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
-		if !p.ByTells || p.Verdict != rules.Possible {
+		if !p.ByTells || p.Verdict != language.Possible {
 			return false
 		}
 		if kept++; kept <= maxPossible && !proven {
@@ -223,8 +224,8 @@ func (s *story) dropPossible(proven bool) {
 func (s *story) weighDropped(all []rules.Hypothesis) []rules.Hypothesis {
 	all = slices.Clone(all)
 	for i := range all {
-		if s.dropped[all[i].Rule] && all[i].Verdict == rules.Possible {
-			all[i].Verdict = rules.Weighed
+		if s.dropped[all[i].Rule] && all[i].Verdict == language.Possible {
+			all[i].Verdict = language.Weighed
 		}
 	}
 	slices.SortStableFunc(all, func(a, b rules.Hypothesis) int { return cmp.Compare(b.Verdict, a.Verdict) })
@@ -239,12 +240,12 @@ func (s *story) mayBelongAnywhere(p *part) bool {
 
 // namesCause says whether a finding of the rule may be a root or a link.
 func (p *part) namesCause() bool {
-	return p.rule.Role == rules.Root || p.rule.Role == rules.Link
+	return p.rule.Role == language.Root || p.rule.Role == language.Link
 }
 
 // isEnd says that a fallback is the end of the chains above it where nothing deeper is known: its
 // rule names causes that may lie below.
-func (p *part) isEnd() bool { return p.rule.Role == rules.Fallback && len(p.rule.ExplainedBy) > 0 }
+func (p *part) isEnd() bool { return p.rule.Role == language.Fallback && len(p.rule.ExplainedBy) > 0 }
 
 // foldFallbacks leaves one fallback of two at the same time: the one that shows where threads stand
 // carries the story, and what the other saw joins its symptoms.
@@ -255,7 +256,7 @@ func (s *story) foldFallbacks() {
 	}
 	stays := s.parts[end]
 	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool {
-		if p.rule.Role != rules.Fallback || p.isEnd() || p.Verdict > stays.Verdict || !mayOverlap(p, stays) {
+		if p.rule.Role != language.Fallback || p.isEnd() || p.Verdict > stays.Verdict || !mayOverlap(p, stays) {
 			return false
 		}
 		stays.addSymptoms(p)
@@ -289,7 +290,7 @@ func (s *story) linkParts() {
 		}
 	}
 	for _, p := range s.parts {
-		if !p.relevant || p.rule.Role == rules.Fallback {
+		if !p.relevant || p.rule.Role == language.Fallback {
 			continue
 		}
 		for _, e := range p.rule.ExplainedBy {
@@ -358,7 +359,7 @@ func (s *story) listEpisodes() {
 func (s *story) isOverBefore(p *part) bool {
 	over := p.findRecovery()
 	return p.past || len(p.stalls) == 0 && !over.IsZero() && slices.ContainsFunc(s.parts, func(other *part) bool {
-		return other.eligible && other.Verdict >= rules.Likely && other.Cause.Start.After(over)
+		return other.eligible && other.Verdict >= language.Likely && other.Cause.Start.After(over)
 	})
 }
 
@@ -378,18 +379,18 @@ func (s *story) assignRoles() {
 		s.episodes[i].chooseRoot()
 	}
 	for _, p := range s.parts {
-		if p.rule.Role == rules.NotReady && s.isApartFromRoots(p) {
-			p.Role = rules.NotReady
+		if p.rule.Role == language.NotReady && s.isApartFromRoots(p) {
+			p.Role = language.NotReady
 		}
 	}
 	explained := map[*part]bool{}
 	for _, p := range s.parts {
-		if p.Role == rules.Contributing && p.rule.Role != rules.Contributing && isExplainedByRoot(p, explained) {
-			p.Role = rules.Link
+		if p.Role == language.Contributing && p.rule.Role != language.Contributing && isExplainedByRoot(p, explained) {
+			p.Role = language.Link
 		}
 	}
 	for _, p := range s.parts {
-		if p.Role == rules.Root && p.rule.Role == rules.Link {
+		if p.Role == language.Root && p.rule.Role == language.Link {
 			s.endLink(p)
 		}
 	}
@@ -419,7 +420,7 @@ func (s *story) endLink(p *part) {
 func (s *story) isApartFromRoots(p *part) bool {
 	return len(p.stalls) == 0 && !slices.ContainsFunc(s.parts, func(o *part) bool {
 		surer := len(s.timeline.Stalls) > 0 || o.Verdict >= p.Verdict
-		return o.Role == rules.Root && mayOverlap(o, p) && surer
+		return o.Role == language.Root && mayOverlap(o, p) && surer
 	})
 }
 
@@ -435,9 +436,9 @@ func (e *episode) chooseRoot() {
 			root = p
 		}
 	}
-	root.Role = rules.Root
+	root.Role = language.Root
 	for _, p := range e.candidates {
-		if p.Role != rules.Root && mayOverlap(p, root) {
+		if p.Role != language.Root && mayOverlap(p, root) {
 			addRivals(root, p)
 		}
 	}
@@ -489,7 +490,7 @@ func isExplainedByRoot(p *part, known map[*part]bool) bool {
 	}
 	known[p] = false // while it is asked
 	known[p] = slices.ContainsFunc(p.deeper, func(d *part) bool {
-		return d.Role == rules.Root || d.eligible && isExplainedByRoot(d, known)
+		return d.Role == language.Root || d.eligible && isExplainedByRoot(d, known)
 	})
 	return known[p]
 }

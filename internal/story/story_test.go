@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -20,7 +20,7 @@ func TestRootAndLink(t *testing.T) {
 	r := evaluate(synthetic(t), tl)
 	require.Len(t, r.Findings, 2)
 	root, link := r.Findings[0], r.Findings[1]
-	require.Equal(t, []any{"slow-disk", rules.Root, "held-lock", rules.Link}, []any{root.Rule, root.Role, link.Rule, link.Role})
+	require.Equal(t, []any{"slow-disk", language.Root, "held-lock", language.Link}, []any{root.Rule, root.Role, link.Rule, link.Role})
 	require.Equal(t, "container 40585f73aa00 exits at 09:30:01; umount2 takes 3m32s; "+lockSummary+
 		"; relist stood still 3m12s, NotReady from 09:33:02", r.Headline)
 	require.Equal(t, []string{"exit", "umount", "update", "holder", "waiters", "stall", "not-ready"}, stepIDs(root.Chain),
@@ -64,7 +64,7 @@ func TestWithoutKubelet(t *testing.T) {
 func TestLinkBecomesRoot(t *testing.T) {
 	r := evaluate(synthetic(t), line(incident()[2:]...)) // no exit, no umount
 	require.Len(t, r.Findings, 1)
-	require.Equal(t, rules.Root, r.Findings[0].Role)
+	require.Equal(t, language.Root, r.Findings[0].Role)
 	require.Equal(t, lockSummary+"; this bundle does not show what caused that", r.Findings[0].Summary)
 }
 
@@ -73,8 +73,8 @@ func TestJoinDecidesWhatExplains(t *testing.T) {
 	other := append([]event.Event{exitOf(idA, 1), exitOf(idB, 1), umountOf(idB, 1.5, 213.5)}, incident()[2:]...)
 	r := evaluate(synthetic(t), line(other...))
 	lock, disk := find(t, r, "held-lock"), find(t, r, "slow-disk")
-	require.Equal(t, rules.Root, lock.Role, "the better score")
-	require.Equal(t, rules.Contributing, disk.Role)
+	require.Equal(t, language.Root, lock.Role, "the better score")
+	require.Equal(t, language.Contributing, disk.Role)
 	require.Equal(t, []Rival{{Rule: "slow-disk", Container: idB}}, lock.Rivals)
 	require.Equal(t, []Rival{{Rule: "held-lock", Container: idA}}, disk.Rivals)
 	require.NotContains(t, r.Headline, "umount2")
@@ -83,9 +83,9 @@ func TestJoinDecidesWhatExplains(t *testing.T) {
 func TestFarApartExplainsNothing(t *testing.T) {
 	events := append([]event.Event{umountOf(idA, -3000, -2900)}, incident()[2:]...)
 	r := evaluate(synthetic(t), line(events...))
-	require.Equal(t, rules.Root, find(t, r, "held-lock").Role)
+	require.Equal(t, language.Root, find(t, r, "held-lock").Role)
 	disk := find(t, r, "slow-disk")
-	require.Equal(t, rules.Contributing, disk.Role)
+	require.Equal(t, language.Contributing, disk.Role)
 	require.Empty(t, disk.Notes)
 	require.Empty(t, disk.Rivals, "it was over by then")
 }
@@ -93,22 +93,22 @@ func TestFarApartExplainsNothing(t *testing.T) {
 func TestIntervalOfTheStall(t *testing.T) {
 	for name, c := range map[string]struct {
 		umount event.Event
-		want   rules.Role
+		want   language.Role
 	}{
-		"during":               {umountOf(idA, 10, 100), rules.Root},
-		"ends 2 min before":    {umountOf(idA, -300, -114), rules.Root},
-		"ends earlier":         {umountOf(idA, -300, -115), rules.Contributing},
-		"begins 3 min after":   {umountOf(idA, 186, 500), rules.Root},
-		"begins later":         {umountOf(idA, 187, 500), rules.Contributing},
-		"open, seen later":     {ev("syscall", from(190, 500), container(idA), field("name", "umount2"), open), rules.Root},
-		"open, after recovery": {ev("syscall", from(300, 500), container(idA), field("name", "umount2"), open), rules.Root},
+		"during":               {umountOf(idA, 10, 100), language.Root},
+		"ends 2 min before":    {umountOf(idA, -300, -114), language.Root},
+		"ends earlier":         {umountOf(idA, -300, -115), language.Contributing},
+		"begins 3 min after":   {umountOf(idA, 186, 500), language.Root},
+		"begins later":         {umountOf(idA, 187, 500), language.Contributing},
+		"open, seen later":     {ev("syscall", from(190, 500), container(idA), field("name", "umount2"), open), language.Root},
+		"open, after recovery": {ev("syscall", from(300, 500), container(idA), field("name", "umount2"), open), language.Root},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tl := line(c.umount)
 			tl.Stalls = []timeline.Stall{stall()}
 			r := evaluate(synthetic(t), tl)
 			require.Equal(t, c.want, r.Findings[0].Role)
-			if c.want == rules.Contributing {
+			if c.want == language.Contributing {
 				require.Equal(t, Stalled, r.Opening.State)
 				require.NotContains(t, r.Headline, "umount2")
 			}
@@ -124,7 +124,7 @@ func TestOneRootPerStall(t *testing.T) {
 	r := evaluate(synthetic(t), tl)
 	var roots []string
 	for _, f := range r.Findings {
-		if f.Role == rules.Root {
+		if f.Role == language.Root {
 			roots = append(roots, f.Container)
 		}
 	}
@@ -135,7 +135,7 @@ func TestOneRootPerStall(t *testing.T) {
 
 func TestSameRuleTwiceHasOneRoot(t *testing.T) {
 	r := evaluate(synthetic(t), line(append(incident(), exitOf(idB, 1), umountOf(idB, 2, 100))...))
-	require.Equal(t, []rules.Role{rules.Root, rules.Link, rules.Contributing}, []rules.Role{r.Findings[0].Role, r.Findings[1].Role, r.Findings[2].Role})
+	require.Equal(t, []language.Role{language.Root, language.Link, language.Contributing}, []language.Role{r.Findings[0].Role, r.Findings[1].Role, r.Findings[2].Role})
 	require.Equal(t, idA, r.Findings[0].Container, "the earlier of two that are equally sure")
 	require.Contains(t, r.Findings[2].Notes, "the same as the root, at the same time, in another place")
 }
@@ -158,14 +158,14 @@ func TestRootLastsThroughTheStall(t *testing.T) {
 func TestPossibleNeverDisplacesProven(t *testing.T) {
 	cat := catalogOf(t, possible("slow-disk"), proven("held-lock", "slow-disk"))
 	r := evaluate(cat, line(ev("a", when(1)), ev("b", when(2))))
-	require.Equal(t, rules.Root, find(t, r, "held-lock").Role)
+	require.Equal(t, language.Root, find(t, r, "held-lock").Role)
 	require.Contains(t, find(t, r, "held-lock").Notes, "slow-disk may be its cause, but is only possible")
-	require.Equal(t, rules.Contributing, find(t, r, "slow-disk").Role)
+	require.Equal(t, language.Contributing, find(t, r, "slow-disk").Role)
 
 	// Above a proven root a possible finding is a link, but not part of its chain.
 	cat = catalogOf(t, possible("held-lock", "slow-disk"), proven("slow-disk"))
 	r = evaluate(cat, line(ev("a", when(1)), ev("b", when(2))))
-	require.Equal(t, rules.Link, find(t, r, "held-lock").Role)
+	require.Equal(t, language.Link, find(t, r, "held-lock").Role)
 	require.Equal(t, "slow-disk holds; "+notReadyNotShown, r.Headline)
 
 	r = evaluate(catalogOf(t, possible("held-lock")), line(ev("a", when(1))))
@@ -192,9 +192,9 @@ func TestExplainedTransitively(t *testing.T) {
 	cat := catalogOf(t, oneStep("top", "a", "likely", []string{"middle"}), oneStep("middle", "b", "likely", []string{"bottom"}), oneStep("bottom", "c", "likely", nil))
 	r := evaluate(cat, line(ev("a", when(3)), ev("b", when(2)), ev("c", when(1))))
 	require.Equal(t, "bottom holds; middle holds; top holds; "+notReadyNotShown, r.Headline)
-	require.Equal(t, rules.Root, find(t, r, "bottom").Role)
-	require.Equal(t, rules.Link, find(t, r, "middle").Role)
-	require.Equal(t, rules.Link, find(t, r, "top").Role)
+	require.Equal(t, language.Root, find(t, r, "bottom").Role)
+	require.Equal(t, language.Link, find(t, r, "middle").Role)
+	require.Equal(t, language.Link, find(t, r, "top").Role)
 }
 
 func TestFallback(t *testing.T) {
@@ -203,7 +203,7 @@ func TestFallback(t *testing.T) {
 	tl.Stalls = []timeline.Stall{stall()}
 	r := evaluate(synthetic(t), tl)
 	require.Len(t, r.Findings, 1)
-	require.Equal(t, rules.Fallback, r.Findings[0].Role)
+	require.Equal(t, language.Fallback, r.Findings[0].Role)
 	require.Equal(t, "STALLED, CAUSE NOT SHOWN: ListContainers is slow; relist stood still 3m12s, NotReady from 09:33:02", r.FullHeadline())
 	require.Equal(t, "processes", r.Next[0].Source)
 
@@ -214,7 +214,7 @@ func TestFallback(t *testing.T) {
 
 	tl.Events = pointersTo(late, updateOf(idA, 3600, 3700)) // of another hour: the fallback stands
 	r = evaluate(synthetic(t), tl)
-	require.Equal(t, []rules.Role{rules.Contributing, rules.Fallback}, []rules.Role{r.Findings[0].Role, r.Findings[1].Role})
+	require.Equal(t, []language.Role{language.Contributing, language.Fallback}, []language.Role{r.Findings[0].Role, r.Findings[1].Role})
 }
 
 func TestHeadlineWithoutCause(t *testing.T) {
@@ -316,12 +316,12 @@ func TestUndatedRoot(t *testing.T) {
 	tl := line(dump)
 	tl.Stalls = []timeline.Stall{stall()}
 	r := evaluate(synthetic(t), tl)
-	require.Equal(t, rules.Root, r.Findings[0].Role)
+	require.Equal(t, language.Root, r.Findings[0].Role)
 	require.Contains(t, r.Findings[0].Notes, "its lines have no time: nothing shows that it belongs to the stall")
 }
 
 func TestEmptyCatalogue(t *testing.T) {
-	r := evaluate(&rules.Catalog{}, line(incident()...))
+	r := evaluate(&language.Catalog{}, line(incident()...))
 	require.Empty(t, r.Findings)
 	require.NotEmpty(t, r.Headline)
 }
@@ -337,7 +337,7 @@ func TestLinkEndsInKernel(t *testing.T) {
 	r := evaluate(cat, line(ev("held", when(1)), ev("stuck", when(2))))
 	require.Equal(t, []string{"in_kernel", "held"}, stepIDs(find(t, r, "lock").Chain))
 	require.Contains(t, r.Headline, "a lock is held; 3 of 3 samples are in f")
-	require.Equal(t, rules.Fallback, find(t, r, "stuck").Role)
+	require.Equal(t, language.Fallback, find(t, r, "stuck").Role)
 
 	r = evaluate(cat, line(ev("held", when(1)), ev("stuck", when(2)), ev("b", when(1))))
 	require.Equal(t, "slow-disk", r.Findings[0].Rule)
@@ -374,7 +374,7 @@ func TestContributingRule(t *testing.T) {
 	leak := "id: leak\ntitle: t\nrole: contributing\nheadline: shims leak\nneeds: [{any: [containerd.log], collect: c}]\n" +
 		"steps: [{id: s, role: cause, text: x, kind: leak}]\nverdict: {confirmed: s}\nexplained_by: [{rule: slow-disk}]\n"
 	r := evaluate(catalogOf(t, leak, proven("slow-disk")), line(ev("leak", when(1)), ev("b", when(1))))
-	require.Equal(t, rules.Contributing, find(t, r, "leak").Role)
+	require.Equal(t, language.Contributing, find(t, r, "leak").Role)
 	require.Equal(t, "slow-disk holds; "+notReadyNotShown, r.Headline)
 }
 

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -98,7 +98,7 @@ func (s *story) listSuspects() []Suspect {
 func (s *story) markRooted() []bool {
 	rooted := make([]bool, len(s.timeline.Stalls))
 	for _, p := range s.parts {
-		if p.Role == rules.Root {
+		if p.Role == language.Root {
 			for _, stall := range p.stalls {
 				rooted[stall] = true
 			}

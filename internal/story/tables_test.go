@@ -9,6 +9,8 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/rules/shell"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -43,7 +45,7 @@ func TestSuspicions(t *testing.T) {
 // TestQuestions: what a question asks for is what rules ask for, too; its command does no harm, and
 // can be pasted as it stands.
 func TestQuestions(t *testing.T) {
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	var sources []string
 	for i := range catalog.Rules {
@@ -83,7 +85,7 @@ func TestEveryQuestionIsAsked(t *testing.T) {
 		if len(tl.Coverage) == 0 || tl.Coverage[0].Source != "list" {
 			tl.Stalls[0].Phase = timeline.PhaseUnknown
 		}
-		for _, n := range Tell(&rules.Catalog{}, tl, FindNode(tl), rules.Result{}).Next {
+		for _, n := range Tell(&language.Catalog{}, tl, FindNode(tl), rules.Result{}).Next {
 			asked[n.Command] = true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 // windowsFacts are facts whose value tells a node with Windows by how it begins: its name, and the
@@ -60,7 +61,7 @@ func (r *Result) leaveLinux() {
 		return windowsServices
 	})
 	for i := range r.Findings {
-		r.Findings[i].Remediation.Now = []rules.Action{windowsAction}
+		r.Findings[i].Remediation.Now = []language.Action{windowsAction}
 	}
 	if len(r.Next) > 0 {
 		r.Next = windowsSteps()
@@ -74,4 +75,4 @@ func (r *Result) leaveLinux() {
 }
 
 // windowsAction is what to do first there, whatever the cause.
-var windowsAction = rules.Action{Do: windowsDo, Commands: []string{windowsServices, windowsEnds}, Hazard: ReadsOnly}
+var windowsAction = language.Action{Do: windowsDo, Commands: []string{windowsServices, windowsEnds}, Hazard: ReadsOnly}

@@ -14,7 +14,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/fixture"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
 type rulesTestOptions struct {
@@ -59,15 +60,15 @@ failure in a later release.
 }
 
 func rulesTest(ctx context.Context, o *rulesTestOptions, s cli.Streams) error {
-	catalog, err := cli.LoadCatalog(append(slices.Clone(o.dirs), o.rules...))
+	loaded, err := cli.LoadCatalog(append(slices.Clone(o.dirs), o.rules...))
 	if err != nil {
 		return err
 	}
-	builtin, err := rules.Builtin()
+	builtin, err := catalog.Builtin()
 	if err != nil {
 		return err
 	}
-	t := tester{catalog: catalog, builtin: builtin, update: o.update, out: bufio.NewWriter(s.Out), tested: map[string]bool{}}
+	t := tester{catalog: loaded, builtin: builtin, update: o.update, out: bufio.NewWriter(s.Out), tested: map[string]bool{}}
 	for _, dir := range o.dirs {
 		found, err := fixture.Find(dir)
 		if err != nil {
@@ -84,8 +85,8 @@ func rulesTest(ctx context.Context, o *rulesTestOptions, s cli.Streams) error {
 
 // tester runs fixtures and prints a row for each.
 type tester struct {
-	catalog *rules.Catalog
-	builtin *rules.Catalog
+	catalog *language.Catalog
+	builtin *language.Catalog
 	update  bool
 	out     *bufio.Writer
 	tested  map[string]bool // rules that have a fixture

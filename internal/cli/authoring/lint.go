@@ -10,7 +10,8 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
 )
 
 func newRulesLint(s cli.Streams) *cobra.Command {
@@ -30,16 +31,16 @@ analyze --rules would load them. Without DIR the built-in rules are checked.`,
 }
 
 func rulesLint(s cli.Streams, dirs []string) error {
-	catalog, err := cli.CheckCatalog(dirs)
-	if wrong, ok := errors.AsType[rules.Problems](err); ok {
+	checked, err := cli.CheckCatalog(dirs)
+	if wrong, ok := errors.AsType[yamlfile.Problems](err); ok {
 		return failLint(s, wrong)
 	}
 	if err != nil {
 		return err
 	}
-	found := len(catalog.Rules)
+	found := len(checked.Rules)
 	if len(dirs) > 0 {
-		own, err := rules.Builtin()
+		own, err := catalog.Builtin()
 		if err != nil {
 			return err
 		}
@@ -49,8 +50,8 @@ func rulesLint(s cli.Streams, dirs []string) error {
 		err := fmt.Errorf("no rule in %s", strings.Join(dirs, ", "))
 		return &cli.Failure{Status: cli.StatusFailed, Err: err, Hint: "a rule is a file that ends in .yaml"}
 	}
-	if n := len(catalog.Warnings); n > 0 {
-		if err := printProblems(s, catalog.Warnings); err != nil {
+	if n := len(checked.Warnings); n > 0 {
+		if err := printProblems(s, checked.Warnings); err != nil {
 			return err
 		}
 		const text = "%s, %s: a later release counts them as mistakes\n"
@@ -61,7 +62,7 @@ func rulesLint(s cli.Streams, dirs []string) error {
 	return err
 }
 
-func failLint(s cli.Streams, wrong rules.Problems) error {
+func failLint(s cli.Streams, wrong yamlfile.Problems) error {
 	if err := printProblems(s, wrong); err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func failLint(s cli.Streams, wrong rules.Problems) error {
 	return &cli.Failure{Status: cli.StatusFailed, Err: fmt.Errorf("%s in the rules", counted)}
 }
 
-func printProblems(s cli.Streams, problems rules.Problems) error {
+func printProblems(s cli.Streams, problems yamlfile.Problems) error {
 	const enough = 2000 // columns
 	out := bufio.NewWriter(s.Out)
 	for _, p := range problems {

@@ -11,6 +11,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -156,7 +157,7 @@ func New(inc *incident.Incident, most int) *Picture {
 // chooseChain returns the index of the finding whose chain is drawn: the first root, or else the
 // best finding with a chain; below 0 for none.
 func chooseChain(fs []story.Finding) int {
-	root := slices.IndexFunc(fs, func(f story.Finding) bool { return f.Role == rules.Root && len(f.Chain) > 0 })
+	root := slices.IndexFunc(fs, func(f story.Finding) bool { return f.Role == language.Root && len(f.Chain) > 0 })
 	if root >= 0 {
 		return root
 	}

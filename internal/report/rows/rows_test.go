@@ -16,6 +16,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/catalog"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -25,7 +26,7 @@ var update = flag.Bool("update", false, "rewrite testdata")
 // Incidents of every kind: several findings, none, a year that nothing tells, a stall without a
 // cause.
 func TestIncidents(t *testing.T) {
-	catalog, err := rules.Builtin()
+	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	for _, input := range []string{
 		"lab-umount2/bundle.tgz", "lab-two-incidents/bundle.tgz", "lab-healthy/bundle", "lab-cluster-dbus-stall/bundle.tgz",

@@ -1,6 +1,7 @@
 // Package pack writes plain Go values as bytes that are read back in a hundredth of the time that
-// their YAML takes. Like YAML it keeps exported fields alone. It is for data that is built into the
-// program: what it reads has been written by the same version of itself.
+// their YAML takes. Like YAML it keeps exported fields alone, without those with the tag yaml:"-".
+// It is for data that is built into the program: what it reads has been written by the same version
+// of itself.
 package pack
 
 import (
@@ -106,10 +107,15 @@ func (w *writer) writeStruct(v reflect.Value) {
 		}
 	}
 	for i := range v.NumField() {
-		if v.Type().Field(i).IsExported() {
+		if isWritten(v.Type().Field(i)) {
 			w.write(v.Field(i))
 		}
 	}
+}
+
+// isWritten says whether a field is one of those that YAML keeps.
+func isWritten(field reflect.StructField) bool {
+	return field.IsExported() && field.Tag.Get("yaml") != "-"
 }
 
 // plain are the types that may stand behind an any, by the number that says which.
@@ -253,7 +259,7 @@ func (r *reader) listFields(t reflect.Type) []int {
 	fields, known := r.fields[t]
 	if !known {
 		for i := range t.NumField() {
-			if t.Field(i).IsExported() {
+			if isWritten(t.Field(i)) {
 				fields = append(fields, i)
 			}
 		}

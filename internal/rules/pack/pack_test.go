@@ -33,6 +33,7 @@ type outer struct {
 	Shorts  []short
 	Missing []string
 	Empty   []string
+	Made    func() `yaml:"-"`
 	hidden  string
 }
 

@@ -1,0 +1,86 @@
+package language
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/rules/pack"
+	"github.com/plegdiag/plegdiag/internal/rules/yamlfile"
+)
+
+// packedTree is a tree of rules as it was decoded from YAML, before it is compiled.
+type packedTree struct {
+	Digest  string // of the files
+	Rules   []*Rule
+	Effects []TellRule
+}
+
+// decodeTree reads a tree from its files, which must be without mistakes.
+func decodeTree(files Files) (*packedTree, error) {
+	tree := new(packedTree)
+	var err error
+	if tree.Digest, err = Digest(files); err != nil {
+		return nil, err
+	}
+	var wrong yamlfile.Problems
+	keys := yamlfile.Keys{}
+	err = files.readEach(func(name string, text []byte) {
+		src, problem := yamlfile.Read(name, text)
+		if problem != nil {
+			wrong = append(wrong, problem)
+			return
+		}
+		if path.Base(name) == effectFileName {
+			var read effectFile
+			wrong = append(wrong, src.Decode(&read, keys)...)
+			tree.Effects = append(tree.Effects, read.Effects...)
+		} else {
+			rule := new(Rule)
+			wrong = append(wrong, src.Decode(rule, keys)...)
+			tree.Rules = append(tree.Rules, rule)
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	slices.SortFunc(tree.Rules, func(a, b *Rule) int { return strings.Compare(a.ID, b.ID) })
+	return tree, nil
+}
+
+// Pack writes a tree of rules, which must be without mistakes, in a form that [Unpack] reads fast.
+func Pack(files Files) ([]byte, error) {
+	tree, err := decodeTree(files)
+	if err != nil {
+		return nil, err
+	}
+	return pack.Write(tree)
+}
+
+// Unpack is the catalogue of a tree that was packed; nil where its files have changed since.
+func Unpack(packed string, files Files) *Catalog {
+	digest, err := Digest(files)
+	if err != nil {
+		return nil
+	}
+	tree := new(packedTree)
+	if pack.Read(packed, tree) != nil || tree.Digest != digest {
+		return nil
+	}
+	catalog := &Catalog{Rules: make([]Rule, len(tree.Rules))}
+	for i, rule := range tree.Rules {
+		if wrong := compile(rule, &yamlfile.Source{File: rule.ID}); len(wrong) > 0 {
+			return nil
+		}
+		catalog.Rules[i] = *rule
+	}
+	effects, wrong := compileEffects(tree.Effects, &yamlfile.Source{File: effectFileName})
+	if len(wrong) > 0 {
+		return nil
+	}
+	catalog.Effects = effects.Supports
+	return catalog
+}
