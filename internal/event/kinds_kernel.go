@@ -91,6 +91,7 @@ var kernelKinds = []KindInfo{
 	}},
 	{Kind: KindRCUStall, About: "a CPU holds up RCU, so that memory is not freed", IDs: ofLine, Fields: []FieldInfo{
 		truth(FieldSelf, "whether that CPU found it out itself"),
+		oneOf(FieldOf, "what does not come round, where that is a task and no CPU", "task"),
 	}},
 	{Kind: KindRTThrottled, About: "real-time tasks used all the CPU time that they may", IDs: ofLine},
 	{Kind: KindAllocDeadlock, About: "XFS tries again and again to get memory", IDs: ofTask, Fields: []FieldInfo{

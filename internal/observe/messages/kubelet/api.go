@@ -127,6 +127,9 @@ func apiReason(text string) string {
 		}
 	}
 	cut, isCut := strings.CutSuffix(strings.TrimRight(text, `"`), ">")
+	if isCut && strings.Contains(cut, ": read tcp ") {
+		return "cut" // "read tcp 127.0.0.1:52016->127.>": a server that is late ends a request, and no connection
+	}
 	for _, a := range apiReasons {
 		if isCut && slices.ContainsFunc(a.texts, func(words string) bool { return endsWithin(cut, words) }) {
 			return a.reason

@@ -37,6 +37,7 @@ var Table = table.Table{
 		},
 		{spellings(callerErrors), callerError},
 		{[]string{"Error syncing pod"}, syncError},
+		{[]string{"failed to setup network for sandbox", "failed to destroy network for sandbox"}, networkError},
 		{[]string{"PLEG: Ignoring events for pod", "getPodContainerStatuses for pod"}, inspectError},
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
@@ -317,7 +318,8 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	e := event.New(event.KindCRIError, call+" failed")
 	plugin := repeated.NetworkPlugin(reason)
 	ofCall, _, _ := strings.Cut(reason, `plugin type=`)
-	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && (plugin == "" || strings.Contains(ofCall, "code = DeadlineExceeded"))
+	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && !repeated.GuestMute(reason) &&
+		(plugin == "" || strings.Contains(ofCall, "code = DeadlineExceeded"))
 	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(late)}
 	e.AddText(event.FieldStage, repeated.CreateStage(reason))
 	if plugin != "" || scan.ContainsAny(reason, networkFailures) {
@@ -513,6 +515,30 @@ func syncError(r *event.Record) (event.Event, bool) {
 	e, ok := failedCall(r, method)
 	e.IDs.Container = ""
 	e.AddFields(event.FieldCaller.Bool(true))
+	return e, ok
+}
+
+// networkError is the second line of an error of several, which klog (≥ 1.21) writes below the message, and
+// a journal keeps as an entry of its own: what the plugin said has lines itself. A paste often holds it alone.
+//
+//	"RunPodSandbox from runtime service failed" err=<
+//		rpc error: code = Unknown desc = failed to setup network for sandbox "<id>": plugin type="cilium-cni" failed (add): …
+//		Is the agent running?
+//	 >
+func networkError(r *event.Record) (event.Event, bool) {
+	reason := strings.TrimLeft(r.Message(), " \t")
+	if !strings.HasPrefix(reason, "rpc error: ") || table.ErrorOf(r) != "" {
+		return event.Event{}, false
+	}
+	method := "RunPodSandbox"
+	if strings.Contains(reason, "failed to destroy network for sandbox") {
+		method = "StopPodSandbox"
+	}
+	alone := *r
+	alone.Text = reason
+	e, ok := failedCall(&alone, method)
+	id, _ := scan.Between(reason, `for sandbox "`, `"`)
+	e.IDs.Sandbox, e.IDs.Container = scan.ContainerID(id), ""
 	return e, ok
 }
 

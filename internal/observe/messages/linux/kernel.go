@@ -61,7 +61,7 @@ var Table = table.Table{
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
-		{[]string{"detected stall", "detected expedited stall"}, rcuStall},
+		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period "}, rcuStall},
 		{[]string{"Kernel panic - not syncing"}, kernelPanic},
 		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted"}, kernelShutdown},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
@@ -399,13 +399,21 @@ func kernelBoot(r *event.Record) (event.Event, bool) {
 //	INFO: rcu_sched self-detected stall on CPU
 //	rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
 //	rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 3-... } 21 jiffies s: 9 root: 0x8/.
-//	INFO: rcu_tasks detected stalls on tasks:      (kernel/rcu/tasks.h)
+//	INFO: rcu_tasks detected stalls on tasks:      (kernel/rcu/tasks.h, as is the next, ≥ 5.19; what waits there is mostly BPF or a trace)
+//	tasks_rcu_exit_srcu_stall: rcu_tasks grace period number 37 (since boot) gp_state: RTGS_POST_SCAN_TASKLIST is 11222989 jiffies old.
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
+	_, old, _ := strings.Cut(r.Message(), "rcu_tasks grace period ")
+	if strings.HasSuffix(strings.TrimRight(old, "."), " jiffies old") || strings.Contains(r.Raw, "rcu_tasks detected stalls on tasks") {
+		return event.New(
+			event.KindRCUStall, "a task holds up RCU (rcu_tasks), so that who waits for all tasks waits on", event.FieldSelf.Bool(false),
+			event.FieldOf.Text("task"),
+		), true
+	}
 	return event.New(
 			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
 		), strings.Contains(r.Raw, "INFO: rcu") &&
-			(self || strings.Contains(r.Raw, "stalls on CPUs/tasks") || strings.Contains(r.Raw, "stalls on tasks"))
+			(self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
 }
 
 // allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):

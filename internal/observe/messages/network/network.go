@@ -21,6 +21,27 @@ var Table = table.Table{Component: "cni", Relays: []string{"", table.HostProgram
 	{[]string{" poll interval (", " to quiesce"}, switchLate},
 }}
 
+// Lock is what every program says that cannot change the rules of iptables.
+var Lock = table.Table{Component: "cni", Relays: []string{"", table.HostProgram, "kubelet"}, Unnamed: "cni", Rows: []table.Row{
+	{[]string{"holding the xtables lock", "acquire new iptables lock", "acquire old iptables lock"}, rulesLocked},
+}}
+
+// rulesLocked is a program that wants to change the rules of iptables while another one does, which holds
+// the lock for as long; with very many rules that is seconds. iptables 1.4.20 to 1.8, Kubernetes:
+//
+//	Failed to execute iptables-restore: exit status 4 (Another app is currently holding the xtables lock. Perhaps you want to use the -w option?
+//	Another app is currently holding the xtables lock. Stopped waiting after 5s.      (also: … waiting (1s) for it to exit…; "; still 4s 910000us time ahead to have a chance to grab the lock…")
+//	Failed to execute iptables-restore: failed to acquire new iptables lock: timed out waiting for the condition
+func rulesLocked(r *event.Record) (event.Event, bool) {
+	who := cmp.Or(r.Unit, "iptables")
+	e := event.New(
+		event.KindNetworkDaemon, who+" cannot change the rules of iptables: another program holds their lock",
+		event.FieldPlugin.Text(who), event.FieldWhat.Text("lock"),
+	)
+	given := scan.ContainsAny(r.Raw, []string{"app is currently holding the xtables lock", " iptables lock: "})
+	return e, given && !strings.Contains(r.Raw, "time ahead to have a chance") // that one waits
+}
+
 // says is a text of a daemon, and what it means.
 type says struct {
 	text, plugin, what string

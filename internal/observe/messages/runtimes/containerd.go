@@ -145,7 +145,7 @@ func failureFields(reason string) []event.Field {
 	plugin := repeated.NetworkPlugin(reason)
 	fields := []event.Field{
 		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
-		event.FieldDeadline.Bool(plugin == "" && (table.IsDeadline(reason) || strings.Contains(reason, "context canceled"))),
+		event.FieldDeadline.Bool(plugin == "" && !repeated.GuestMute(reason) && (table.IsDeadline(reason) || strings.Contains(reason, "context canceled"))),
 	}
 	if plugin != "" {
 		fields = append(fields, event.FieldPlugin.Text(plugin))
