@@ -68,7 +68,7 @@ var nodeKinds = []KindInfo{
 		text(FieldMessage, "as the API gives it"),
 		oneOf(FieldFrom, "who logs it; absent where the API shows it", "node-controller"),
 	}},
-	{Kind: KindKubeEvent, About: "an event of the API that is about a node or is a warning", IDs: []Key{FieldPod}, Withdrawn: []Key{"since"}, Fields: []FieldInfo{
+	{Kind: KindKubeEvent, About: "an event of the API that is about a node or is a warning", IDs: []Key{FieldPod, FieldPID}, Withdrawn: []Key{"since"}, Fields: []FieldInfo{
 		text(FieldReason, "as NodeNotReady"),
 		text(FieldObject, "the kind of object, as Pod"),
 		text(FieldName, "of the object"),

@@ -573,8 +573,8 @@ func nodeNotReady(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	e := event.New(event.KindNodeNotReady, "node became NotReady")
 	switch {
-	case strings.Contains(text, "NodeStatusUnknown"):
-		return event.Event{}, false // set by the controller, never by PLEG
+	case strings.Contains(text, "NodeStatusUnknown"), strings.Contains(text, "ecording status change "):
+		return event.Event{}, false // set, or told, by the controller, never by PLEG
 	case strings.Contains(text, "Node became not ready"):
 		e.Fields = []event.Field{event.FieldPLEG.Bool(strings.Contains(text, "PLEG is not healthy"))}
 		message, ok := scan.Between(strings.ReplaceAll(text, `\"`, `"`), `"message":"`, `"}`)

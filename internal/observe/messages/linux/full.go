@@ -62,12 +62,16 @@ func tableFull(r *event.Record) (event.Event, bool) {
 //	EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#1_DIMM#0 (…)      (drivers/edac; UE: not corrected)
 //	Memory failure: 0x3a1b2c3: Sending SIGBUS to java:4242 due to hardware memory corruption      (mm/memory-failure.c)
 //	NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.      (NVIDIA's driver)
+//	NVRM: RmInitAdapter failed! (0x26:0xffff:1127)
+//	NVRM: fallen off the bus and is not responding to commands.      (the third line of three, without Xid)
 func hardwareError(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	what, says, corrected := "", "", false
 	switch {
 	case strings.Contains(text, "NVRM: Xid "):
 		what, says = "gpu", "a GPU reports an error: Xid "+scan.Digits(scan.After(text, "): "))
+	case strings.Contains(text, "NVRM: RmInitAdapter failed"), strings.HasPrefix(strings.TrimSpace(text), "NVRM: fallen off the bus"):
+		what, says = "gpu", "a GPU does not answer its driver"
 	case strings.Contains(text, "Memory failure: "):
 		what, says = "memory", "a page of memory is broken"
 	case strings.Contains(text, "EDAC ") && strings.Contains(text, " CE "):

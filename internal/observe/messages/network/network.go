@@ -59,6 +59,8 @@ var saying = []says{
 	{text: "Reporter is not live", plugin: "calico", what: "health"},
 	{text: "Shutting down due to health timeout", plugin: "calico", what: "health"},
 	{text: "Calico node failed to start", plugin: "calico", what: "health"},
+	{text: "calico/node is not ready: ", plugin: "calico", what: "health", from: "calico/node is not ready: "},
+	{text: "Failed to program iptables, loading diags before panic", plugin: "calico", what: "health", from: "Failed to program iptables"},
 	{text: "Unable to contact k8s api-server", plugin: "cilium", what: "api"},
 	{text: "Unable to initialize Kubernetes subsystem", plugin: "cilium", what: "api"},
 	{text: "failed to create cilium agent client", plugin: "cilium", what: "daemon"},
@@ -70,6 +72,9 @@ var saying = []says{
 	{text: "AssignPodIPv4Address: no available IP", plugin: "aws-cni", what: "addresses"},
 	{text: "Error received from AddNetwork g", plugin: "aws-cni", what: "daemon"},
 	{text: "Error received from DelNetwork g", plugin: "aws-cni", what: "daemon"},
+	{text: "Retrying waiting for IPAM-D", plugin: "aws-cni", what: "start"},
+	{text: "imed out waiting for IPAM daemon to start", plugin: "aws-cni", what: "start"},
+	{text: "no IP addresses available in range set", plugin: "host-local", what: "addresses"},
 	{text: "Failed to create SubnetManager: ", plugin: "flannel", what: "api"},
 	{text: "failed to acquire lease: ", plugin: "flannel", what: "api"},
 	{text: "Couldn't fetch network config: ", plugin: "flannel", what: "api"},
@@ -113,7 +118,7 @@ var means = map[string]string{
 //	E1018 08:54:51.468436       1 main.go:243] Failed to create SubnetManager: error retrieving pod spec for 'kube-system/kube-flannel-ds-kw2bh': Get "https://10.0.0.1:443/…": dial tcp 10.0.0.1:443: i/o timeout
 func trouble(r *event.Record) (event.Event, bool) {
 	i := slices.IndexFunc(saying, func(s says) bool { return strings.Contains(r.Raw, s.text) })
-	if i < 0 || scan.ContainsAny(r.Raw, []string{"plugin type=", "etwork for sandbox", "network sandbox", "CNI network"}) {
+	if i < 0 || scan.ContainsAny(r.Raw, []string{"plugin type=", "etwork for sandbox", "network sandbox", "CNI network", "Error adding network: "}) {
 		return event.Event{}, false
 	}
 	s := saying[i]

@@ -20,6 +20,7 @@ var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProg
 	{[]string{"WARNING: Thin pool "}, thinPoolFull},
 	{[]string{"Kernel reported iSCSI connection "}, iscsiLost},
 	{[]string{"class=io_failure", " state: SUSPENDED"}, poolFailed},
+	{[]string{"Write timeout on replica ", "Read timeout on replica ", " to mode ERR due to"}, replicaLost},
 	{[]string{"ealth check failed", "Failed to probe CSI driver"}, probeFailed},
 }}
 
@@ -119,6 +120,20 @@ func iscsiLost(r *event.Record) (event.Event, bool) {
 		event.KindBlockError, "the iSCSI connection "+connection+" is lost", event.FieldDevice.Text("connection"+connection),
 		event.FieldWhat.Text("timeout"),
 	), ok && scan.Digits(rest) != ""
+}
+
+// replicaLost is what the engine of a Longhorn volume (0.5 to 1.9) says of one of its replicas. The volume
+// goes on with the others; its disk waits meanwhile, and fails where none is left.
+//
+//	level=error msg="Write timeout on replica 10.42.3.11:9503 seq= 195559 size= 304 (kB)"
+//	level=error msg="Setting replica tcp://10.42.3.11:10000 to mode ERR due to: r/w timeout"
+func replicaLost(r *event.Record) (event.Event, bool) {
+	replica := scan.FirstWord(scan.After(r.Message(), " timeout on replica ", "etting replica ", "Set replica "))
+	replica = strings.Trim(strings.TrimPrefix(replica, "tcp://"), `"`)
+	return event.New(
+		event.KindBlockError, "the replica "+replica+" of a Longhorn volume does not answer", event.FieldDevice.Text("the replica "+replica),
+		event.FieldWhat.Text("timeout"),
+	), strings.Contains(replica, ":")
 }
 
 // poolFailed is a pool of ZFS whose disks fail, by zed or zpool status:
