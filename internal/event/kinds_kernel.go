@@ -125,7 +125,7 @@ var kernelKinds = []KindInfo{
 		measure(FieldSeconds, "seconds", "for which they have begun nothing"),
 	}},
 	{Kind: KindTableFull, About: "a table or a limit of the whole kernel is full", IDs: ofLine, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what it is of", "connections", "neighbours", "tcp-memory", "open-files", "audit"),
+		oneOf(FieldWhat, "what it is of", "connections", "neighbours", "tcp-memory", "open-files", "audit", "routes"),
 	}},
 	{Kind: KindHardwareError, About: "the machine reports a fault of its own hardware", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what has the fault, as far as the line says it", "memory", "cpu", "gpu", "machine"),

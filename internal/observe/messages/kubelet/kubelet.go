@@ -438,9 +438,13 @@ var callerErrors = []spelling{
 	{"ListPodSandbox failed", "ListPodSandbox"},
 	{"ListContainers failed", "ListContainers"},
 	{"getKubeletContainers failed", "ListContainers"},
-	{"ailed to list all containers", "ListContainers"}, // for the summary of resources
-	{"ailed to list containers: ", "ListContainers"},   // for the rotation of logs
-	{"Failed cleaning pods", "ListPodSandbox"},         // housekeeping, which begins with what relist begins with
+	{"ailed to list all containers", "ListContainers"},    // for the summary of resources
+	{"ailed to list containers: ", "ListContainers"},      // for the rotation of logs
+	{"Failed to get container status", "ContainerStatus"}, // the same
+	{"Failed to list images", "ListImages"},
+	{"ListImages failed", "ListImages"},
+	{"Failed to update image list", "ListImages"}, // for the collection of images
+	{"Failed cleaning pods", "ListPodSandbox"},    // housekeeping, which begins with what relist begins with
 	{"Container runtime sanity check failed", "Status"},
 	{"ailed to update container", "UpdateContainerResources"},
 	{"econcileState: failed to add container", "UpdateContainerResources"},

@@ -23,6 +23,7 @@ var fullTables = []fullTable{
 	{"TCP: out of memory -- consider tuning tcp_mem", "tcp-memory", "the memory that TCP may take is used up: connections stall"},
 	{"TCP: too many orphaned sockets", "tcp-memory", "TCP has too many sockets that nobody owns: it resets connections"},
 	{"VFS: file-max limit ", "open-files", "the node has no open files left: the limit of the whole kernel is reached"},
+	{"Route cache is full: ", "routes", "the kernel's cache of IPv6 routes is full: it drops packets"},
 	{"audit: backlog limit exceeded", "audit", "the kernel's queue of audit records is full: system calls wait for auditd"},
 }
 
@@ -43,6 +44,7 @@ func tableTexts() []string {
 //	TCP: out of memory -- consider tuning tcp_mem      (net/ipv4/tcp.c)
 //	TCP: too many orphaned sockets
 //	VFS: file-max limit 1610612 reached      (fs/file_table.c)
+//	Route cache is full: consider increasing sysctl net.ipv6.route.max_size.      (net/core/dst.c, 4.20 to 6.2)
 //	audit: backlog limit exceeded      (kernel/audit.c)
 func tableFull(r *event.Record) (event.Event, bool) {
 	text := r.Message()

@@ -23,7 +23,7 @@ var Table = table.Table{Component: "cni", Relays: []string{"", table.HostProgram
 
 // Lock is what every program says that cannot change the rules of iptables.
 var Lock = table.Table{Component: "cni", Relays: []string{"", table.HostProgram, "kubelet"}, Unnamed: "cni", Rows: []table.Row{
-	{[]string{"holding the xtables lock", "acquire new iptables lock", "acquire old iptables lock"}, rulesLocked},
+	{[]string{"holding the xtables lock", "acquire new iptables lock", "acquire old iptables lock", "timed out while checking rules"}, rulesLocked},
 }}
 
 // rulesLocked is a program that wants to change the rules of iptables while another one does, which holds
@@ -32,12 +32,17 @@ var Lock = table.Table{Component: "cni", Relays: []string{"", table.HostProgram,
 //	Failed to execute iptables-restore: exit status 4 (Another app is currently holding the xtables lock. Perhaps you want to use the -w option?
 //	Another app is currently holding the xtables lock. Stopped waiting after 5s.      (also: … waiting (1s) for it to exit…; "; still 4s 910000us time ahead to have a chance to grab the lock…")
 //	Failed to execute iptables-restore: failed to acquire new iptables lock: timed out waiting for the condition
+//	Failed to ensure marking rule for KUBE-MARK-DROP: timed out while checking rules      (iptables had not ended by then)
 func rulesLocked(r *event.Record) (event.Event, bool) {
 	who := cmp.Or(r.Unit, "iptables")
 	e := event.New(
 		event.KindNetworkDaemon, who+" cannot change the rules of iptables: another program holds their lock",
 		event.FieldPlugin.Text(who), event.FieldWhat.Text("lock"),
 	)
+	if strings.Contains(r.Raw, "timed out while checking rules") {
+		e.Text = who + " cannot change the rules of iptables: iptables did not end in time"
+		return e, true
+	}
 	given := scan.ContainsAny(r.Raw, []string{"app is currently holding the xtables lock", " iptables lock: "})
 	return e, given && !strings.Contains(r.Raw, "time ahead to have a chance") // that one waits
 }
