@@ -91,6 +91,7 @@ var kernelKinds = []KindInfo{
 	}},
 	{Kind: KindRCUStall, About: "a CPU holds up RCU, so that memory is not freed", IDs: ofLine, Fields: []FieldInfo{
 		truth(FieldSelf, "whether that CPU found it out itself"),
+		oneOf(FieldOf, "what does not come round, where that is a task and no CPU", "task"),
 	}},
 	{Kind: KindRTThrottled, About: "real-time tasks used all the CPU time that they may", IDs: ofLine},
 	{Kind: KindAllocDeadlock, About: "XFS tries again and again to get memory", IDs: ofTask, Fields: []FieldInfo{
@@ -124,7 +125,7 @@ var kernelKinds = []KindInfo{
 		measure(FieldSeconds, "seconds", "for which they have begun nothing"),
 	}},
 	{Kind: KindTableFull, About: "a table or a limit of the whole kernel is full", IDs: ofLine, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what it is of", "connections", "neighbours", "tcp-memory", "open-files", "audit"),
+		oneOf(FieldWhat, "what it is of", "connections", "neighbours", "tcp-memory", "open-files", "audit", "routes"),
 	}},
 	{Kind: KindHardwareError, About: "the machine reports a fault of its own hardware", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what has the fault, as far as the line says it", "memory", "cpu", "gpu", "machine"),

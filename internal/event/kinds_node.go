@@ -42,7 +42,7 @@ var nodeKinds = []KindInfo{
 	}},
 	{Kind: KindNetworkDaemon, About: "the daemon of a network plugin says what keeps it from its work", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldPlugin, "as calico"),
-		oneOf(FieldWhat, "the API server, or what it gives; addresses for pods; its own daemon, which the plugin asks; its health; its start, which fails; CPU time or the kernel, which held it up", "api", "addresses", "daemon", "health", "start", "late"),
+		oneOf(FieldWhat, "the API server, or what it gives; addresses for pods; its own daemon, which the plugin asks; its health; its start, which fails; CPU time or the kernel, which held it up; the lock of iptables, which another program holds", "api", "addresses", "daemon", "health", "start", "late", "lock"),
 		text(FieldError, "as written"),
 		measure(FieldSeconds, "seconds", "for which it was held up"),
 	}},
@@ -68,7 +68,7 @@ var nodeKinds = []KindInfo{
 		text(FieldMessage, "as the API gives it"),
 		oneOf(FieldFrom, "who logs it; absent where the API shows it", "node-controller"),
 	}},
-	{Kind: KindKubeEvent, About: "an event of the API that is about a node or is a warning", IDs: []Key{FieldPod}, Withdrawn: []Key{"since"}, Fields: []FieldInfo{
+	{Kind: KindKubeEvent, About: "an event of the API that is about a node or is a warning", IDs: []Key{FieldPod, FieldPID}, Withdrawn: []Key{"since"}, Fields: []FieldInfo{
 		text(FieldReason, "as NodeNotReady"),
 		text(FieldObject, "the kind of object, as Pod"),
 		text(FieldName, "of the object"),

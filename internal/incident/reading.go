@@ -124,6 +124,9 @@ func (w *lineWatch) explainReading(f *File, catalog *language.Catalog, inc *Inci
 		}
 	}
 	r.addDropped(w.made, inc)
+	if r.Part == "" && len(r.Events)+len(r.Dropped) > 0 { // a prompt, of which no reader tells
+		r.Part, r.From, r.To = "a line that somebody typed or saw at a prompt", w.at.Line, w.at.Line
+	}
 	w.resolveTime(&r, f)
 	r.addUses(catalog, &inc.Result)
 	r.Mentions = listMentions(inc, w.at)

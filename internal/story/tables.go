@@ -131,7 +131,7 @@ var stallKinds = []event.Kind{event.KindPLEGUnhealthy, event.KindNodeNotReady}
 var troubledReasons = []string{"NodeNotReady", "Rebooted", "NodeNotSchedulable", "TaintManagerEviction", "DeletingNode", "RemovingNode", "KubeletUnhealthy", "ContainerdUnhealthy", "DockerUnhealthy"}
 
 // harmlessReasons are the reasons of warnings in the API that every node gives when it starts.
-var harmlessReasons = []string{"InvalidDiskCapacity", "CIDRNotAvailable", "Starting", "NodeAllocatableEnforced", "CgroupV1"}
+var harmlessReasons = []string{"InvalidDiskCapacity", "CIDRNotAvailable", "Starting", "NodeAllocatableEnforced", "CgroupV1", "ContainerdStart", "DockerStart", "KubeletStart"}
 
 // chainOfCalls are the components between the kubelet and a container: a thread of one that the kernel
 // holds is no routine, whatever it waits for.

@@ -25,7 +25,7 @@ import (
 // tables in the order in which they are tried; every matching row makes an event.
 var tables = []table.Table{
 	kubelet.Table, runtimes.Containerd, runtimes.Dockerd, runtimes.CRIO, systemd.Table, tools.Operator, systemd.Bus, runtimes.Runc,
-	linux.Table, kubelet.ControlPlane, tools.Listings, tools.Commands, tools.Clients, systemd.Units, tools.Versions, runtimes.NRI, runtimes.Reserved, runtimes.Supervisor, refused.Table, refused.Limits, tools.Health, tools.Probes, tools.Storage, tools.Counts, network.Table, linux.Faults,
+	linux.Table, kubelet.ControlPlane, tools.Listings, tools.Commands, tools.Clients, systemd.Units, tools.Versions, runtimes.NRI, runtimes.Reserved, runtimes.Supervisor, refused.Table, refused.Limits, tools.Health, tools.Probes, tools.Storage, tools.Counts, network.Table, network.Lock, linux.Faults,
 	systemd.Udev, tools.Clock, talos.Table, noiseTable, kernelNoise,
 }
 
@@ -37,7 +37,7 @@ func Literals() []string {
 			all = append(all, row.Literals...)
 		}
 	}
-	all = slices.Concat(all, dumpLiterals, traceLiterals, taskStates, loss.Literals())
+	all = slices.Concat(all, dumpLiterals, traceLiterals, taskStates, loss.Literals(), []string{tools.DetectorWords})
 	slices.Sort(all)
 	return slices.Compact(all)
 }
@@ -48,7 +48,19 @@ var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "goroutine "}
 // Record appends to dst the events that one log record tells of. Most records tell of none or one.
 // An error of gRPC whose writer is not known tells what its description tells.
 func Record(dst []event.Event, r *event.Record) []event.Event {
+	if r.Unit == "conmon" {
+		return appendConmon(dst, r)
+	}
 	before := len(dst)
+	if told, repeated, ok := tools.Detected(dst, r); ok {
+		for i := range repeated {
+			told = appendRecord(told, &repeated[i])
+		}
+		for i := before; i < len(told); i++ {
+			told[i].Source, told[i].Evidence = told[before].Source, told[before].Evidence
+		}
+		return told
+	}
 	if dst = appendRecord(dst, r); len(dst) > before || r.Unit != "" {
 		return dst
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/kubelet"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/tools"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
@@ -47,12 +48,6 @@ func (k *KubectlRows) Finish(dst []event.Event) []event.Event { return k.nodes.f
 // isProblemDetector knows the sources of node-problem-detector's events.
 func isProblemDetector(from string) bool {
 	return strings.HasSuffix(from, "-monitor") || from == "health-checker"
-}
-
-// monitored are whose lines a monitor of node-problem-detector repeats in its events.
-var monitored = map[string]string{
-	"kernel-monitor": "kernel", "systemd-monitor": "systemd", "docker-monitor": "dockerd",
-	"containerd-monitor": "containerd", "readonly-monitor": "kernel",
 }
 
 // kernelReasons are the reasons that node-problem-detector gives to lines of the kernel
@@ -150,7 +145,7 @@ func repeatedLine(from, reason, message string) (line, writer string) {
 	case reason == "FailedCreatePodContainer" && strings.Contains(message, "waiting for systemd to "): // what made the kubelet's own call of libcontainer fail
 		return message, "kubelet"
 	}
-	writer = monitored[from]
+	writer = tools.MonitoredBy(from)
 	if kernelReasons[reason] && !strings.HasPrefix(from, "kubelet") {
 		writer = "kernel"
 	}

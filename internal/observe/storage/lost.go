@@ -15,7 +15,8 @@ import (
 //	drbd pvc-1d2e/0 drbd1000: quorum( yes -> no )                                                   (DRBD 9; they wait, or fail, as on-no-quorum says)
 //	drbd pvc-1d2e node2: PingAck did not arrive in time.
 //	md/raid1:md0: Disk failure on sda1, disabling device.
-//	rport-3:0-1: blocked FC remote port time out: removing target and saving binding
+//	rport-3:0-1: blocked FC remote port time out: removing target and saving binding      (also: removing rport)
+//	qla2xxx [0000:05:00.0]-500b:1: LOOP DOWN detected (2 7 0 0).      (lpfc: "0:1305 Link Down Event x2 received")
 //	hv_storvsc f8b3781a-…: tag#212 cmd 0x2a status: scsi 0x0 srb 0x4 hv 0xc0000001                  (Azure, Hyper-V)
 func Lost(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
@@ -37,8 +38,13 @@ func Lost(r *event.Record) (event.Event, bool) {
 	if device, ok := scan.Between(said, ": Disk failure on ", ","); ok && strings.HasPrefix(said, "md/") {
 		return lost("error", device, "the disk "+device+" has failed and is out of its array")
 	}
-	if port, ok := strings.CutSuffix(said, ": blocked FC remote port time out: removing target and saving binding"); ok {
-		return lost("error", strings.TrimSpace(port), "the Fibre Channel port "+strings.TrimSpace(port)+" is gone, with its disks")
+	if port, _, ok := strings.Cut(said, ": blocked FC remote port time out: removing "); ok {
+		return lost("error", port, "the Fibre Channel port "+port+" is gone, with its disks")
+	}
+	if scan.ContainsAny(said, []string{"]-500b:", ":1305 Link Down Event"}) {
+		adapter := strings.Trim(scan.FirstWord(scan.After(said, "qla2xxx ", "lpfc ")), "[]:")
+		adapter, _, _ = strings.Cut(adapter, "]")
+		return lost("error", adapter, "the Fibre Channel adapter "+adapter+" has lost its link, and the disks behind it")
 	}
 	if cmd, ok := scan.Between(said, " cmd 0x", " status: scsi 0x"); ok && strings.HasPrefix(said, "hv_storvsc ") && slices.Contains(transfers, cmd) {
 		return lost("error", "hv_storvsc", "I/O errors on a disk of the hypervisor (hv_storvsc)")

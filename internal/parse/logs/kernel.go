@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"cmp"
 	"regexp"
 	"time"
 
@@ -45,11 +44,17 @@ func (h *header) scanBracket(b []byte) (n int) {
 		return h.scanBracketISO(b)
 	default:
 		if n = h.scanCtime(b); n == 0 {
-			n = h.scanMinute(b)
+			h.carrier, n = stamp.Minute(b)
 		}
 	}
 	if n > 0 {
 		h.markRing()
+		if n+30 < len(b) && b[n] == '[' { // two formats at once (util-linux 2.40), and the thread: "[  +0.000001] [Tue Jan 13 04:33:10 2026] [T88977] "
+			second := h.scanCtime(b[n:])
+			h.sameAsBefore = h.sameAsBefore && second == 0
+			n += second
+			n += len(callerStamp.Find(b[n:]))
+		}
 	}
 	return n
 }
@@ -111,28 +116,6 @@ func (h *header) scanCtime(b []byte) int {
 	t.Lacks = event.LacksZone
 	h.carrier = t
 	return day + n + len(m[0])
-}
-
-// minuteStamp is a stamp without seconds: 1 the month, 2 the day, 3 the hour, 4 the minute.
-var minuteStamp = regexp.MustCompile(`^\[(\S{1,16}?) *([ \d]\d) (\d\d):(\d\d)\] `)
-
-// scanMinute reads "[Nov 8 09:30] " and "[Nov22 06:51] ".
-func (h *header) scanMinute(b []byte) int {
-	m := minuteStamp.FindSubmatch(b)
-	if m == nil {
-		return 0
-	}
-	month := stamp.ForeignMonths[string(m[1])]
-	if len(m[1]) == 3 {
-		month = cmp.Or(stamp.Month(m[1]), month)
-	}
-	day, ok := stamp.Days(0, month, stamp.TwoDigits(m[2][0], m[2][1]))
-	hour, minute := stamp.TwoDigits(m[3][0], m[3][1]), stamp.TwoDigits(m[4][0], m[4][1])
-	if !ok || hour > 23 || minute > 59 {
-		return 0
-	}
-	h.carrier = stamp.Moment(day, time.Duration(hour*60+minute)*time.Minute, time.Minute, stamp.NoYear)
-	return len(m[0])
 }
 
 // scanBracketISO reads "[2025-11-08T09:30:11.885+08:00] " and Talos' "[…]: ".

@@ -2,8 +2,12 @@ package stamp
 
 import (
 	"bytes"
+	"cmp"
+	"regexp"
+	"time"
 	"unicode/utf8"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
@@ -23,14 +27,14 @@ func readForeignMonth(b []byte) (month, n int) {
 		}
 		return 0, 0
 	}
-	return ForeignMonths[string(word)], n
+	return foreignMonths[string(word)], n
 }
 
-// ForeignMonths are the abbreviated months of glibc's locales (abmon and ab_alt_mon, glibc 2.36),
+// foreignMonths are the abbreviated months of glibc's locales (abmon and ab_alt_mon, glibc 2.36),
 // for the languages of a node's users. Words that are two months in two of them are left out: no
 // month is better than a wrong one. Of Polish and Czech these are lip (July, in Croatian June), lis
 // (November, in Croatian October) and srp (August, in Croatian July).
-var ForeignMonths = monthTable(
+var foreignMonths = monthTable(
 	"Jan Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",                      // de
 	"Jän Feb Mär Apr Mai Jun Jul Aug Sep Okt Nov Dez",                      // de_AT
 	"janv. févr. mars avril mai juin juil. août sept. oct. nov. déc.",      // fr
@@ -75,4 +79,25 @@ func monthTable(languages ...string) map[string]int {
 	}
 	delete(all, "-")
 	return all
+}
+
+// minuteStamp is a stamp without seconds: 1 the month, 2 the day, 3 the hour, 4 the minute.
+var minuteStamp = regexp.MustCompile(`^\[(\S{1,16}?) *([ \d]\d) (\d\d):(\d\d)\] `)
+
+// Minute reads "[Nov 8 09:30] " and "[Nov22 06:51] ", and returns its length, which is 0 without one.
+func Minute(b []byte) (t event.Time, n int) {
+	m := minuteStamp.FindSubmatch(b)
+	if m == nil {
+		return t, 0
+	}
+	month := foreignMonths[string(m[1])]
+	if len(m[1]) == 3 {
+		month = cmp.Or(Month(m[1]), month)
+	}
+	day, ok := Days(0, month, TwoDigits(m[2][0], m[2][1]))
+	hour, minute := TwoDigits(m[3][0], m[3][1]), TwoDigits(m[4][0], m[4][1])
+	if !ok || hour > 23 || minute > 59 {
+		return t, 0
+	}
+	return Moment(day, time.Duration(hour*60+minute)*time.Minute, time.Minute, NoYear), len(m[0])
 }

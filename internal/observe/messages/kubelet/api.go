@@ -127,6 +127,9 @@ func apiReason(text string) string {
 		}
 	}
 	cut, isCut := strings.CutSuffix(strings.TrimRight(text, `"`), ">")
+	if isCut && strings.Contains(cut, ": read tcp ") {
+		return "cut" // "read tcp 127.0.0.1:52016->127.>": a server that is late ends a request, and no connection
+	}
 	for _, a := range apiReasons {
 		if isCut && slices.ContainsFunc(a.texts, func(words string) bool { return endsWithin(cut, words) }) {
 			return a.reason
@@ -187,7 +190,30 @@ const urlBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 var ControlPlane = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Rows: []table.Row{
 	{[]string{"Unable to authenticate the request"}, clientRefused},
 	{[]string{"been updated", "dding it to the Taint queue"}, nodeSilent},
+	{[]string{"Recording status change ", "Event occurred"}, nodeEvent},
 }}
+
+// nodeEvent is the controller's event that it has found a node NotReady: silent, or its kubelet says so.
+//
+//	≤ 1.18  Recording status change NodeNotReady event message for node n
+//	≥ 1.19  "Recording status change event message for node" status="NodeNotReady" node="n"
+//	≥ 1.20  "Event occurred" object="n" fieldPath="" kind="Node" apiVersion="v1" type="Normal" reason="NodeNotReady" message="Node n status is now: NodeNotReady"
+func nodeEvent(r *event.Record) (event.Event, bool) {
+	said := strings.Trim(r.Message(), `"`)
+	name := cmp.Or(r.Value("node"), scan.After(said, " NodeNotReady event message for node "))
+	found := strings.HasPrefix(said, "Recording status change ") && strings.Contains(r.Raw, "NodeNotReady")
+	if strings.HasPrefix(said, "Event occurred") {
+		name, found = r.Value("object"), r.Value("kind") == "Node" && r.Value("reason") == "NodeNotReady"
+	}
+	e := event.New(event.KindKubeEvent, "NodeNotReady: the node controller finds "+name+" NotReady")
+	e.Fields = []event.Field{
+		event.FieldReason.Text("NodeNotReady"), event.FieldObject.Text("Node"), event.FieldName.Text(name),
+		event.FieldMessage.Text("Node " + name + " status is now: NodeNotReady"), event.FieldType.Text("Normal"),
+		event.FieldFrom.Text("node-controller"),
+	}
+	e.Component, e.Source = facts.Kubernetes, facts.Kubernetes
+	return e, found && name != ""
+}
 
 // nodeSilent is a node of which the controller has heard nothing for its time of grace: it sets the
 // conditions to Unknown then. It tells of each condition on its own, of which Ready counts.

@@ -37,6 +37,7 @@ var Table = table.Table{
 		},
 		{spellings(callerErrors), callerError},
 		{[]string{"Error syncing pod"}, syncError},
+		{[]string{"failed to setup network for sandbox", "failed to destroy network for sandbox"}, networkError},
 		{[]string{"PLEG: Ignoring events for pod", "getPodContainerStatuses for pod"}, inspectError},
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready"}, nodeReady},
@@ -317,7 +318,8 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	e := event.New(event.KindCRIError, call+" failed")
 	plugin := repeated.NetworkPlugin(reason)
 	ofCall, _, _ := strings.Cut(reason, `plugin type=`)
-	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && (plugin == "" || strings.Contains(ofCall, "code = DeadlineExceeded"))
+	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && !repeated.GuestMute(reason) &&
+		(plugin == "" || strings.Contains(ofCall, "code = DeadlineExceeded"))
 	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(late)}
 	e.AddText(event.FieldStage, repeated.CreateStage(reason))
 	if plugin != "" || scan.ContainsAny(reason, networkFailures) {
@@ -436,9 +438,13 @@ var callerErrors = []spelling{
 	{"ListPodSandbox failed", "ListPodSandbox"},
 	{"ListContainers failed", "ListContainers"},
 	{"getKubeletContainers failed", "ListContainers"},
-	{"ailed to list all containers", "ListContainers"}, // for the summary of resources
-	{"ailed to list containers: ", "ListContainers"},   // for the rotation of logs
-	{"Failed cleaning pods", "ListPodSandbox"},         // housekeeping, which begins with what relist begins with
+	{"ailed to list all containers", "ListContainers"},    // for the summary of resources
+	{"ailed to list containers: ", "ListContainers"},      // for the rotation of logs
+	{"Failed to get container status", "ContainerStatus"}, // the same
+	{"Failed to list images", "ListImages"},
+	{"ListImages failed", "ListImages"},
+	{"Failed to update image list", "ListImages"}, // for the collection of images
+	{"Failed cleaning pods", "ListPodSandbox"},    // housekeeping, which begins with what relist begins with
 	{"Container runtime sanity check failed", "Status"},
 	{"ailed to update container", "UpdateContainerResources"},
 	{"econcileState: failed to add container", "UpdateContainerResources"},
@@ -516,6 +522,30 @@ func syncError(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
+// networkError is the second line of an error of several, which klog (≥ 1.21) writes below the message, and
+// a journal keeps as an entry of its own: what the plugin said has lines itself. A paste often holds it alone.
+//
+//	"RunPodSandbox from runtime service failed" err=<
+//		rpc error: code = Unknown desc = failed to setup network for sandbox "<id>": plugin type="cilium-cni" failed (add): …
+//		Is the agent running?
+//	 >
+func networkError(r *event.Record) (event.Event, bool) {
+	reason := strings.TrimLeft(r.Message(), " \t")
+	if !strings.HasPrefix(reason, "rpc error: ") || table.ErrorOf(r) != "" {
+		return event.Event{}, false
+	}
+	method := "RunPodSandbox"
+	if strings.Contains(reason, "failed to destroy network for sandbox") {
+		method = "StopPodSandbox"
+	}
+	alone := *r
+	alone.Text = reason
+	e, ok := failedCall(&alone, method)
+	id, _ := scan.Between(reason, `for sandbox "`, `"`)
+	e.IDs.Sandbox, e.IDs.Container = scan.ContainerID(id), ""
+	return e, ok
+}
+
 // inspectError is relist that could not read one pod, in its own words or those of what it calls:
 //
 //	≤ 1.20  PLEG: Ignoring events for pod web-0/default: rpc error: code = DeadlineExceeded desc = context deadline exceeded
@@ -547,8 +577,8 @@ func nodeNotReady(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	e := event.New(event.KindNodeNotReady, "node became NotReady")
 	switch {
-	case strings.Contains(text, "NodeStatusUnknown"):
-		return event.Event{}, false // set by the controller, never by PLEG
+	case strings.Contains(text, "NodeStatusUnknown"), strings.Contains(text, "ecording status change "):
+		return event.Event{}, false // set, or told, by the controller, never by PLEG
 	case strings.Contains(text, "Node became not ready"):
 		e.Fields = []event.Field{event.FieldPLEG.Bool(strings.Contains(text, "PLEG is not healthy"))}
 		message, ok := scan.Between(strings.ReplaceAll(text, `\"`, `"`), `"message":"`, `"}`)

@@ -23,6 +23,7 @@ var fullTables = []fullTable{
 	{"TCP: out of memory -- consider tuning tcp_mem", "tcp-memory", "the memory that TCP may take is used up: connections stall"},
 	{"TCP: too many orphaned sockets", "tcp-memory", "TCP has too many sockets that nobody owns: it resets connections"},
 	{"VFS: file-max limit ", "open-files", "the node has no open files left: the limit of the whole kernel is reached"},
+	{"Route cache is full: ", "routes", "the kernel's cache of IPv6 routes is full: it drops packets"},
 	{"audit: backlog limit exceeded", "audit", "the kernel's queue of audit records is full: system calls wait for auditd"},
 }
 
@@ -43,6 +44,7 @@ func tableTexts() []string {
 //	TCP: out of memory -- consider tuning tcp_mem      (net/ipv4/tcp.c)
 //	TCP: too many orphaned sockets
 //	VFS: file-max limit 1610612 reached      (fs/file_table.c)
+//	Route cache is full: consider increasing sysctl net.ipv6.route.max_size.      (net/core/dst.c, 4.20 to 6.2)
 //	audit: backlog limit exceeded      (kernel/audit.c)
 func tableFull(r *event.Record) (event.Event, bool) {
 	text := r.Message()
@@ -62,12 +64,16 @@ func tableFull(r *event.Record) (event.Event, bool) {
 //	EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#1_DIMM#0 (…)      (drivers/edac; UE: not corrected)
 //	Memory failure: 0x3a1b2c3: Sending SIGBUS to java:4242 due to hardware memory corruption      (mm/memory-failure.c)
 //	NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.      (NVIDIA's driver)
+//	NVRM: RmInitAdapter failed! (0x26:0xffff:1127)
+//	NVRM: fallen off the bus and is not responding to commands.      (the third line of three, without Xid)
 func hardwareError(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	what, says, corrected := "", "", false
 	switch {
 	case strings.Contains(text, "NVRM: Xid "):
 		what, says = "gpu", "a GPU reports an error: Xid "+scan.Digits(scan.After(text, "): "))
+	case strings.Contains(text, "NVRM: RmInitAdapter failed"), strings.HasPrefix(strings.TrimSpace(text), "NVRM: fallen off the bus"):
+		what, says = "gpu", "a GPU does not answer its driver"
 	case strings.Contains(text, "Memory failure: "):
 		what, says = "memory", "a page of memory is broken"
 	case strings.Contains(text, "EDAC ") && strings.Contains(text, " CE "):

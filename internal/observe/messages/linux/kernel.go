@@ -35,7 +35,7 @@ var Table = table.Table{
 		{[]string{"__refrigerator+"}, kernelFrame("__refrigerator")},
 		{[]string{"fork rejected by pids controller"}, forkRejected},
 		{[]string{"unregister_netdevice", " to become free. Usage"}, netdevBusy},
-		{[]string{"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected"}, sendStalled},
+		{[]string{"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected", ": tx hang", "Detected Hardware Unit Hang", "Detected Tx Unit Hang"}, sendStalled},
 		{linkTexts, linkState},
 		{[]string{" not responding, ", "nfs: server "}, fileServer},
 		{[]string{" failed on NFSv4 server "}, nfsState},
@@ -57,11 +57,11 @@ var Table = table.Table{
 		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure"}, storage.NVMeTimeout},
 		{[]string{"overlayfs: failed to "}, storage.Overlay},
 		{storage.DriverTexts(), storage.Driver},
-		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", " status: scsi 0x"}, storage.Lost},
+		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", "LOOP DOWN detected", ":1305 Link Down Event", " status: scsi 0x"}, storage.Lost},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
-		{[]string{"detected stall", "detected expedited stall"}, rcuStall},
+		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period "}, rcuStall},
 		{[]string{"Kernel panic - not syncing"}, kernelPanic},
 		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted"}, kernelShutdown},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
@@ -73,7 +73,7 @@ var Table = table.Table{
 		{[]string{"page allocation failure"}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
 		{tableTexts(), tableFull},
-		{append(scan.WithDigit("EDAC MC", ""), "[Hardware Error]", "Memory failure: ", "NVRM: Xid "), hardwareError},
+		{append(scan.WithDigit("EDAC MC", ""), "[Hardware Error]", "Memory failure: ", "NVRM: Xid ", "NVRM: RmInitAdapter failed", "NVRM: fallen off the bus"), hardwareError},
 		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
 		{doubts, kernelDoubt},
 		repeated.ManagerCrash,
@@ -399,13 +399,21 @@ func kernelBoot(r *event.Record) (event.Event, bool) {
 //	INFO: rcu_sched self-detected stall on CPU
 //	rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
 //	rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 3-... } 21 jiffies s: 9 root: 0x8/.
-//	INFO: rcu_tasks detected stalls on tasks:      (kernel/rcu/tasks.h)
+//	INFO: rcu_tasks detected stalls on tasks:      (kernel/rcu/tasks.h, as is the next, ≥ 5.19; what waits there is mostly BPF or a trace)
+//	tasks_rcu_exit_srcu_stall: rcu_tasks grace period number 37 (since boot) gp_state: RTGS_POST_SCAN_TASKLIST is 11222989 jiffies old.
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
+	_, old, _ := strings.Cut(r.Message(), "rcu_tasks grace period ")
+	if strings.HasSuffix(strings.TrimRight(old, "."), " jiffies old") || strings.Contains(r.Raw, "rcu_tasks detected stalls on tasks") {
+		return event.New(
+			event.KindRCUStall, "a task holds up RCU (rcu_tasks), so that who waits for all tasks waits on", event.FieldSelf.Bool(false),
+			event.FieldOf.Text("task"),
+		), true
+	}
 	return event.New(
 			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
 		), strings.Contains(r.Raw, "INFO: rcu") &&
-			(self || strings.Contains(r.Raw, "stalls on CPUs/tasks") || strings.Contains(r.Raw, "stalls on tasks"))
+			(self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
 }
 
 // allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):

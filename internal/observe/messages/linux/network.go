@@ -14,6 +14,8 @@ import (
 //	NETDEV WATCHDOG: eth0 (ixgbe): transmit queue 3 timed out      (since 6.3 with "5120 ms" behind it)
 //	ixgbe 0000:01:00.0 eth0: NETDEV WATCHDOG: CPU: 7: transmit queue 3 timed out 5120 ms      (since 6.6)
 //	mlx5_core 0000:08:00.1 enp8s0f1: TX timeout detected      (bnxt_en: "TX timeout detected, starting reset task!")
+//	vmxnet3 0000:0b:00.0 ens192: tx hang
+//	e1000e 0000:00:1f.6 eno1: Detected Hardware Unit Hang:      (igb, ixgbe: "Detected Tx Unit Hang")
 func sendStalled(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	before, after, watched := strings.Cut(text, "NETDEV WATCHDOG: ")

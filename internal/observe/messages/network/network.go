@@ -21,6 +21,32 @@ var Table = table.Table{Component: "cni", Relays: []string{"", table.HostProgram
 	{[]string{" poll interval (", " to quiesce"}, switchLate},
 }}
 
+// Lock is what every program says that cannot change the rules of iptables.
+var Lock = table.Table{Component: "cni", Relays: []string{"", table.HostProgram, "kubelet"}, Unnamed: "cni", Rows: []table.Row{
+	{[]string{"holding the xtables lock", "acquire new iptables lock", "acquire old iptables lock", "timed out while checking rules"}, rulesLocked},
+}}
+
+// rulesLocked is a program that wants to change the rules of iptables while another one does, which holds
+// the lock for as long; with very many rules that is seconds. iptables 1.4.20 to 1.8, Kubernetes:
+//
+//	Failed to execute iptables-restore: exit status 4 (Another app is currently holding the xtables lock. Perhaps you want to use the -w option?
+//	Another app is currently holding the xtables lock. Stopped waiting after 5s.      (also: … waiting (1s) for it to exit…; "; still 4s 910000us time ahead to have a chance to grab the lock…")
+//	Failed to execute iptables-restore: failed to acquire new iptables lock: timed out waiting for the condition
+//	Failed to ensure marking rule for KUBE-MARK-DROP: timed out while checking rules      (iptables had not ended by then)
+func rulesLocked(r *event.Record) (event.Event, bool) {
+	who := cmp.Or(r.Unit, "iptables")
+	e := event.New(
+		event.KindNetworkDaemon, who+" cannot change the rules of iptables: another program holds their lock",
+		event.FieldPlugin.Text(who), event.FieldWhat.Text("lock"),
+	)
+	if strings.Contains(r.Raw, "timed out while checking rules") {
+		e.Text = who + " cannot change the rules of iptables: iptables did not end in time"
+		return e, true
+	}
+	given := scan.ContainsAny(r.Raw, []string{"app is currently holding the xtables lock", " iptables lock: "})
+	return e, given && !strings.Contains(r.Raw, "time ahead to have a chance") // that one waits
+}
+
 // says is a text of a daemon, and what it means.
 type says struct {
 	text, plugin, what string
@@ -38,6 +64,8 @@ var saying = []says{
 	{text: "Reporter is not live", plugin: "calico", what: "health"},
 	{text: "Shutting down due to health timeout", plugin: "calico", what: "health"},
 	{text: "Calico node failed to start", plugin: "calico", what: "health"},
+	{text: "calico/node is not ready: ", plugin: "calico", what: "health", from: "calico/node is not ready: "},
+	{text: "Failed to program iptables, loading diags before panic", plugin: "calico", what: "health", from: "Failed to program iptables"},
 	{text: "Unable to contact k8s api-server", plugin: "cilium", what: "api"},
 	{text: "Unable to initialize Kubernetes subsystem", plugin: "cilium", what: "api"},
 	{text: "failed to create cilium agent client", plugin: "cilium", what: "daemon"},
@@ -49,6 +77,9 @@ var saying = []says{
 	{text: "AssignPodIPv4Address: no available IP", plugin: "aws-cni", what: "addresses"},
 	{text: "Error received from AddNetwork g", plugin: "aws-cni", what: "daemon"},
 	{text: "Error received from DelNetwork g", plugin: "aws-cni", what: "daemon"},
+	{text: "Retrying waiting for IPAM-D", plugin: "aws-cni", what: "start"},
+	{text: "imed out waiting for IPAM daemon to start", plugin: "aws-cni", what: "start"},
+	{text: "no IP addresses available in range set", plugin: "host-local", what: "addresses"},
 	{text: "Failed to create SubnetManager: ", plugin: "flannel", what: "api"},
 	{text: "failed to acquire lease: ", plugin: "flannel", what: "api"},
 	{text: "Couldn't fetch network config: ", plugin: "flannel", what: "api"},
@@ -92,7 +123,7 @@ var means = map[string]string{
 //	E1018 08:54:51.468436       1 main.go:243] Failed to create SubnetManager: error retrieving pod spec for 'kube-system/kube-flannel-ds-kw2bh': Get "https://10.0.0.1:443/…": dial tcp 10.0.0.1:443: i/o timeout
 func trouble(r *event.Record) (event.Event, bool) {
 	i := slices.IndexFunc(saying, func(s says) bool { return strings.Contains(r.Raw, s.text) })
-	if i < 0 || scan.ContainsAny(r.Raw, []string{"plugin type=", "etwork for sandbox", "network sandbox", "CNI network"}) {
+	if i < 0 || scan.ContainsAny(r.Raw, []string{"plugin type=", "etwork for sandbox", "network sandbox", "CNI network", "Error adding network: "}) {
 		return event.Event{}, false
 	}
 	s := saying[i]

@@ -63,6 +63,15 @@ func NetworkPlugin(reason string) string {
 	return name
 }
 
+// GuestMute says of an error that the agent in a virtual machine (Kata 1.5 to 3.21) did not answer its
+// shim. The runtime has answered then, and the time limit in the error is the shim's own:
+//
+//	CreateContainer failed: Failed to check if grpc server is working: rpc error: code = DeadlineExceeded desc = timed out connecting to vsock 1217660058:1024: unknown
+//	… rpc error: code = DeadlineExceeded desc = timed out connecting to hybrid vsocket hvsock:///run/vc/vm/…
+func GuestMute(reason string) bool {
+	return scan.ContainsAny(reason, []string{"timed out connecting to vsock", "timed out connecting to hybrid vsock"})
+}
+
 // noPipe is Windows' word for a pipe that is not there.
 const noPipe = "The system cannot find the file specified"
 
@@ -132,7 +141,8 @@ func NameReserved(r *event.Record) (event.Event, bool) {
 		e.IDs.Sandbox, e.IDs.Container = holder, ""
 	}
 	recovers := strings.Contains(text, "failed to recover state") // at the start of containerd, which ends with it
-	return e, ok && !recovers && strings.Contains(text, "is reserved for")
+	// A list is cut at the edge of a terminal.
+	return e, ok && !recovers && scan.ContainsAny(text, []string{"is reserved for", name + `": name "`})
 }
 
 // CreateStage is the stage at which CRI-O says that a create stands; empty where it says none. The

@@ -68,7 +68,7 @@ var Containerd = table.Table{
 		{[]string{"failed to cleanup rootfs mount"}, rootfsLeft},
 		{[]string{"failed to clean up after shim disconnected"}, cleanupKilled},
 		{[]string{"failed to load plugin"}, pluginFailed},
-		{[]string{"level=fatal"}, fatalError},
+		{[]string{"level=fatal"}, fatalError("containerd")},
 		// Start stats collector (≥ 2.3): from then on one goroutine asks every shim for its metrics.
 		{[]string{"Start stats collector"}, func(*event.Record) (event.Event, bool) {
 			return facts.New("containerd.stats-collector", "true")
@@ -145,7 +145,7 @@ func failureFields(reason string) []event.Field {
 	plugin := repeated.NetworkPlugin(reason)
 	fields := []event.Field{
 		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
-		event.FieldDeadline.Bool(plugin == "" && (table.IsDeadline(reason) || strings.Contains(reason, "context canceled"))),
+		event.FieldDeadline.Bool(plugin == "" && !repeated.GuestMute(reason) && (table.IsDeadline(reason) || strings.Contains(reason, "context canceled"))),
 	}
 	if plugin != "" {
 		fields = append(fields, event.FieldPlugin.Text(plugin))
@@ -480,13 +480,18 @@ func pluginFailed(r *event.Record) (event.Event, bool) {
 //
 //	containerd  fatal Failed to run CRI service      error="failed to recover state: failed to reserve sandbox name …"
 //	crio        fatal Validating root config: failed to get store to set defaults: …
-func fatalError(r *event.Record) (event.Event, bool) {
-	text := r.Message()
-	if reason := table.ErrorOf(r); reason != "" {
-		text += ": " + reason
+//
+// A line that does not name its writer counts in a file that does, as containerd.log of k3s.
+func fatalError(component string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		text := r.Message()
+		if reason := table.ErrorOf(r); reason != "" {
+			text += ": " + reason
+		}
+		writer := daemon.Component(r.Unit, r.Pos.File)
+		e := event.New(event.KindCrash, writer+" ends: "+text, event.FieldReason.Text(text))
+		return e, (r.Unit != "" || writer == component) && r.Level == event.Fatal && !strings.Contains(r.Unit, "shim")
 	}
-	e := event.New(event.KindCrash, daemon.Writer(r.Unit)+" ends: "+text, event.FieldReason.Text(text))
-	return e, r.Unit != "" && r.Level == event.Fatal && !strings.Contains(r.Unit, "shim")
 }
 
 // NRI is what NRI 0.2 to 0.12 says, which is a library of containerd and of CRI-O.

@@ -26,7 +26,7 @@ var CRIO = table.Table{
 		{[]string{"Stopping container: ", "Stopped container ", "Stopping pod sandbox: ", "Stopped pod sandbox"}, stopAsked},
 		{[]string{"ailed to find container exit file"}, exitLost},
 		{[]string{"ailed to update container state for "}, stateKilled},
-		{[]string{"level=fatal"}, fatalError},
+		{[]string{"level=fatal"}, fatalError("crio")},
 		{[]string{"not yet finished. Currently at stage ", "error reserving ctr name ", "error reserving pod name ", "context was either canceled or the deadline was exceeded"}, createWaits},
 		table.Crash,
 	},

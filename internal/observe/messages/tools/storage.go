@@ -15,10 +15,12 @@ import (
 // which runs beside each of them.
 var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: []table.Row{
 	{[]string{": remaining active paths: "}, activePaths},
-	{[]string{": Disable queueing", " failed faulty "}, failedPath},
+	{[]string{": remaining active paths: 1"}, lastPath},
+	{[]string{": Disable queueing", " failed faulty ", " checker reports path is down", ": mark as failed"}, failedPath},
 	{[]string{"WARNING: Thin pool "}, thinPoolFull},
 	{[]string{"Kernel reported iSCSI connection "}, iscsiLost},
 	{[]string{"class=io_failure", " state: SUSPENDED"}, poolFailed},
+	{[]string{"Write timeout on replica ", "Read timeout on replica ", " to mode ERR due to"}, replicaLost},
 	{[]string{"ealth check failed", "Failed to probe CSI driver"}, probeFailed},
 }}
 
@@ -44,25 +46,54 @@ func activePaths(r *event.Record) (event.Event, bool) {
 	return e, ok && err == nil && device != ""
 }
 
-// failedPath is a disk of which multipathd has given up, so that writes fail, or one path of a listing:
+// lastPath is a disk of multipath with a single way left: the next failure stops its writers. A disk of
+// one path has it at its start.
+func lastPath(r *event.Record) (event.Event, bool) {
+	device, ok := strings.CutSuffix(strings.TrimSpace(r.Message()), ": remaining active paths: 1")
+	device = device[strings.LastIndexByte(device, ' ')+1:]
+	return event.New(
+		event.KindBlockError, "one path is left to the disk "+device+" of multipath",
+		event.FieldDevice.Text("the last path to "+device), event.FieldWhat.Text("error"),
+	), ok && device != ""
+}
+
+// failedPath is a disk of which multipathd has given up, so that writes fail, or one path that is lost:
 //
 //	multipathd: mpathb: Disable queueing
-//	| |- 3:0:0:1 sdc 8:32 failed faulty running      (multipath -ll)
+//	multipathd: mpathy: sdas - tur checker reports path is down      (also directio, rdac, emc_clariion; up to 0.4.9 "sdas: tur checker reports path is down")
+//	multipathd: sdas: mark as failed
+//	| |- 3:0:0:1 sdc 8:32 failed faulty running                       (multipath -ll)
 func failedPath(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
-	device, given := strings.CutSuffix(said, ": Disable queueing")
-	e := event.New(event.KindBlockError, "multipathd lets writes to "+device+" fail, as no path came back", event.FieldWhat.Text("error"))
-	if !given {
-		words := strings.Fields(strings.TrimLeft(said, "|`- "))
-		if len(words) < 6 || words[3] != "failed" || words[4] != "faulty" || strings.Count(words[0], ":") != 3 {
-			return event.Event{}, false
-		}
-		device = words[1]
-		e.Text = "multipath says that the path " + device + " has failed"
+	if device, given := strings.CutSuffix(said, ": Disable queueing"); given {
+		device = device[strings.LastIndexByte(device, ' ')+1:]
+		return event.New(
+			event.KindBlockError, "multipathd lets writes to "+device+" fail, as no path came back",
+			event.FieldWhat.Text("error"), event.FieldDevice.Text(device),
+		), device != ""
 	}
-	device = device[strings.LastIndexByte(device, ' ')+1:]
-	e.AddFields(event.FieldDevice.Text(device))
-	return e, device != ""
+	path := pathIn(said)
+	return event.New(
+		event.KindBlockError, "multipath says that the path "+path+" has failed",
+		event.FieldWhat.Text("error"), event.FieldDevice.Text("the path "+path),
+	), path != ""
+}
+
+// pathIn is the path of multipath that a line says has failed; empty for another line.
+func pathIn(said string) string {
+	if before, down := strings.CutSuffix(said, " checker reports path is down"); down {
+		before = before[:max(0, strings.LastIndexByte(before, ' '))] // the name of the checker
+		before = strings.TrimRight(before, " -:")
+		return before[strings.LastIndexByte(before, ' ')+1:]
+	}
+	if before, marked := strings.CutSuffix(said, ": mark as failed"); marked {
+		return before[strings.LastIndexByte(before, ' ')+1:]
+	}
+	words := strings.Fields(strings.TrimLeft(said, "|`- "))
+	if len(words) < 6 || words[3] != "failed" || words[4] != "faulty" || strings.Count(words[0], ":") != 3 {
+		return ""
+	}
+	return words[1]
 }
 
 // fullPool is how full a thin pool is in per cent at which writers are about to wait.
@@ -89,6 +120,20 @@ func iscsiLost(r *event.Record) (event.Event, bool) {
 		event.KindBlockError, "the iSCSI connection "+connection+" is lost", event.FieldDevice.Text("connection"+connection),
 		event.FieldWhat.Text("timeout"),
 	), ok && scan.Digits(rest) != ""
+}
+
+// replicaLost is what the engine of a Longhorn volume (0.5 to 1.9) says of one of its replicas. The volume
+// goes on with the others; its disk waits meanwhile, and fails where none is left.
+//
+//	level=error msg="Write timeout on replica 10.42.3.11:9503 seq= 195559 size= 304 (kB)"
+//	level=error msg="Setting replica tcp://10.42.3.11:10000 to mode ERR due to: r/w timeout"
+func replicaLost(r *event.Record) (event.Event, bool) {
+	replica := scan.FirstWord(scan.After(r.Message(), " timeout on replica ", "etting replica ", "Set replica "))
+	replica = strings.Trim(strings.TrimPrefix(replica, "tcp://"), `"`)
+	return event.New(
+		event.KindBlockError, "the replica "+replica+" of a Longhorn volume does not answer", event.FieldDevice.Text("the replica "+replica),
+		event.FieldWhat.Text("timeout"),
+	), strings.Contains(replica, ":")
 }
 
 // poolFailed is a pool of ZFS whose disks fail, by zed or zpool status:
