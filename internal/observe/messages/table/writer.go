@@ -34,7 +34,7 @@ func WriterOf(unit string) string {
 // unit.
 func FromManager(r *event.Record) bool { return r.Unit == "systemd" || r.Unit == "init.scope" }
 
-// AboutContainer says that an error befell somebody who creates or changes a
+// AboutContainer says that an error was met by a program that creates or changes a
 // container or its cgroup: a daemon that is known to, or runc's own words.
 func AboutContainer(r *event.Record) bool {
 	switch daemon.Writer(r.Unit) {
