@@ -194,6 +194,7 @@ const (
 	FieldSize           Key = "size"
 	FieldStack          Key = "stack"
 	FieldStackID        Key = "stack_id"
+	FieldStarved        Key = "starved"
 	FieldState          Key = "state"
 	FieldStatus         Key = "status"
 	FieldStage          Key = "stage"

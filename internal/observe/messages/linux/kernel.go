@@ -52,16 +52,16 @@ var Table = table.Table{
 		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to "}, storage.Refusal},
 		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down"}, storage.Damage},
 		{[]string{"ilesystem read-only", "forced readonly", "Shutting down filesystem", "has been shut down"}, storage.ReadOnly},
-		{[]string{": switching pool to "}, storage.ThinPool},
+		{[]string{": switching pool to ", ": unable to service pool target messages"}, storage.ThinPool},
 		{[]string{"Delayed block allocation failed "}, storage.LostWrite},
-		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure"}, storage.NVMeTimeout},
+		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure", "after reset failure"}, storage.NVMeTimeout},
 		{[]string{"overlayfs: failed to "}, storage.Overlay},
 		{storage.DriverTexts(), storage.Driver},
 		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", " status: scsi 0x"}, storage.Lost},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
-		{[]string{"detected stall", "detected expedited stall"}, rcuStall},
+		{[]string{"detected stall", "detected expedited stall", " kthread starved for "}, rcuStall},
 		{[]string{"Kernel panic - not syncing"}, kernelPanic},
 		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted"}, kernelShutdown},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
@@ -400,12 +400,20 @@ func kernelBoot(r *event.Record) (event.Event, bool) {
 //	rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
 //	rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 3-... } 21 jiffies s: 9 root: 0x8/.
 //	INFO: rcu_tasks detected stalls on tasks:      (kernel/rcu/tasks.h)
+//	INFO: rcu_sched_state detected stall on CPU 1 (t=60031 jiffies)      (up to 3.2)
+//	rcu: rcu_sched kthread starved for 5252 jiffies! g12425 f0x0 …      (below such a line, since 4.1)
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
+	if name, rest, ok := strings.Cut(r.Message(), " kthread starved for "); ok {
+		name = name[strings.LastIndexByte(name, ' ')+1:]
+		return event.New(
+			event.KindRCUStall, "the kernel's own thread "+name+" has got no CPU for "+scan.Digits(rest)+" ticks", event.FieldStarved.Bool(true),
+		), strings.HasPrefix(name, "rcu_") && strings.Contains(rest, " jiffies!")
+	}
 	return event.New(
 			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
 		), strings.Contains(r.Raw, "INFO: rcu") &&
-			(self || strings.Contains(r.Raw, "stalls on CPUs/tasks") || strings.Contains(r.Raw, "stalls on tasks"))
+			(self || scan.ContainsAny(r.Raw, []string{"stalls on CPUs/tasks", "stalls on tasks", " detected stall on CPU "}))
 }
 
 // allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -36,6 +37,9 @@ func sendStalled(r *event.Record) (event.Event, bool) {
 		e.Text = device + " does not send in time what stands in its queue " + queue
 	}
 	e.AddText(event.FieldQueue, queue)
+	if ms, err := strconv.Atoi(scan.Digits(scan.After(text, " timed out "))); err == nil && strings.HasSuffix(strings.TrimSpace(text), " ms") {
+		e.AddFields(event.FieldSeconds.Int(ms / 1000))
+	}
 	return e, true
 }
 

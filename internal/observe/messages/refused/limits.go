@@ -36,6 +36,7 @@ var Limits = table.Table{
 //	inotify_add_watch /sys/fs/cgroup/…: no space left on device            fs.inotify.max_user_watches
 //	accept4: too many open files; retrying in 1s                           LimitNOFILE
 //	open /proc/1234/stat: too many open files in system                    fs.file-max
+//	OCI runtime exec failed: fork/exec /usr/bin/runc: too many open files  LimitNOFILE of the runtime that starts it
 //	error ExecSync for "<id>" failed      error="failed to exec in container: failed to create exec …: open /run/containerd/…-stderr: too many open files"
 //
 // At its start containerd loads its plugins, that of the CRI among them. It goes on without one that
@@ -46,7 +47,7 @@ func descriptorLimit(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	before, _, many := strings.Cut(text, ": too many open files")
 	file := before[strings.LastIndex(before, " ")+1:]
-	own := many && isOfRuntime(file)
+	own := many && (isOfRuntime(file) || startsRuntime(before))
 	inCall := strings.Contains(text, "rpc error: code")
 	caller := inCall && table.ErrorOf(r) != "" && !strings.Contains(text, " from runtime service failed") // the client has told it
 	if caller || !own && scan.ContainsAny(text, insideContainer) {
@@ -64,7 +65,10 @@ func descriptorLimit(r *event.Record) (event.Event, bool) {
 	default:
 		return event.Event{}, false
 	}
-	path, _, _ := strings.Cut(scan.After(text, "inotify_add_watch ", "open "), ": ")
+	path, _, _ := strings.Cut(scan.After(text, "inotify_add_watch ", "fork/exec ", " open ", "open "), ": ")
+	if isOfRuntime(file) {
+		path = file
+	}
 	if strings.ContainsAny(path, " \"") || !strings.HasPrefix(path, "/") {
 		path = ""
 	}
@@ -86,6 +90,13 @@ func descriptorLimit(r *event.Record) (event.Event, bool) {
 		}
 	}
 	return e, true
+}
+
+// startsRuntime says that a call was to start runc or a shim, which runs on the node for every container.
+func startsRuntime(call string) bool {
+	_, program, ok := strings.Cut(call, "fork/exec ")
+	name := program[strings.LastIndexByte(program, '/')+1:]
+	return ok && (name == "runc" || name == "crun" || strings.HasPrefix(name, "containerd-shim"))
 }
 
 // isOfRuntime says that a file is one that a runtime, and nobody in a container, opens.

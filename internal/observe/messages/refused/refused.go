@@ -1,6 +1,6 @@
 // Package refused knows what any program of the node prints when the kernel refuses it something: a
-// process, a cgroup, an access, room on a disk, a descriptor. The words are Go's, glibc's or the
-// kernel's, whoever wrote the line.
+// process, a cgroup, an access, room on a disk, a descriptor; and when a layer on the disk is not there.
+// The words are Go's, glibc's or the kernel's, whoever wrote the line.
 package refused
 
 import (
@@ -25,6 +25,7 @@ var Table = table.Table{
 		{cgroupMakers, cgroupFailed},
 		{[]string{"dbus: connection closed by user"}, busClosed},
 		{[]string{"avc:  denied", "avc: denied", " apparmor="}, accessDenied},
+		{literalsOfLayers(), layersDamaged},
 	},
 }
 
