@@ -105,7 +105,7 @@ var nodeKinds = []KindInfo{
 	}},
 	{Kind: KindMountDead, About: "whoever served a mount does so no more: every access fails, and none waits", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldPath, "that was asked for"),
-		oneOf(FieldWhat, "the process behind it has ended, or the file server does not know it any more", "disconnected", "stale"),
+		oneOf(FieldWhat, "the process behind it has ended, or the file server does not know it any more, or is not there", "disconnected", "stale", "down"),
 	}},
 	{Kind: KindVolumePending, About: "a CSI driver refuses a call, because an earlier one about the same volume has not ended", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldVolume, "as the driver names it"),

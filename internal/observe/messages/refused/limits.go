@@ -23,7 +23,8 @@ var Limits = table.Table{
 		{[]string{"read-only file system", "Read-only file system"}, storage.RefusedWrite(event.KindWriteRefused, "the file system is read-only at ", "read-only file system")},
 		{[]string{": input/output error", ": Input/output error"}, storage.FailedCall},
 		{[]string{"too many open files", "inotify_add_watch", "Too many open files"}, descriptorLimit},
-		{[]string{"ransport endpoint is not connected", "tale NFS file handle", "tale file handle"}, mountDead},
+		{[]string{"ransport endpoint is not connected", "tale NFS file handle", "tale file handle", ": host is down", ": Host is down", ": resource temporarily unavailable"}, mountDead},
+		{[]string{" free data blocks which is less than minimum required "}, thinPoolLow},
 		{[]string{"peration with the given ", "is already in progress"}, volumePending},
 	},
 }
