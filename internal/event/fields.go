@@ -212,6 +212,7 @@ const (
 	FieldThrottledShare Key = "throttled_percent"
 	FieldThrough        Key = "through"
 	FieldTold           Key = "told"
+	FieldTicks          Key = "ticks"
 	FieldTook           Key = "took"
 	FieldType           Key = "type"
 	FieldUID            Key = "uid"

@@ -69,6 +69,7 @@ var kernelKinds = []KindInfo{
 		text(FieldDevice, "as eth0"),
 		text(FieldQueue, "its number, as written"),
 		measure(FieldSeconds, "seconds", "for which nothing of it was sent, where the line says it"),
+		oneOf(FieldWhat, "where the driver says it: the unit that sends hangs, or the card's firmware is dead", "hang", "dead"),
 	}},
 	{Kind: KindLinkDown, About: "a network card has lost its link, up to the line that says it has it again", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as eno1"),
@@ -93,6 +94,7 @@ var kernelKinds = []KindInfo{
 	}},
 	{Kind: KindRCUStall, About: "a CPU holds up RCU, so that memory is not freed", IDs: ofLine, Fields: []FieldInfo{
 		truth(FieldSelf, "whether that CPU found it out itself"),
+		count(FieldTicks, "for how many of the kernel's ticks it has, of which a second has 1000 at most; on a line of its own"),
 		truth(FieldStarved, "whether it is RCU's own thread that gets no CPU; absent otherwise"),
 	}},
 	{Kind: KindRTThrottled, About: "real-time tasks used all the CPU time that they may", IDs: ofLine},

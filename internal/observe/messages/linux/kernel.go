@@ -35,7 +35,7 @@ var Table = table.Table{
 		{[]string{"__refrigerator+"}, kernelFrame("__refrigerator")},
 		{[]string{"fork rejected by pids controller"}, forkRejected},
 		{[]string{"unregister_netdevice", " to become free. Usage"}, netdevBusy},
-		{[]string{"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected"}, sendStalled},
+		{[]string{"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected", "Hardware Unit Hang", "etected Tx Unit Hang", "health compromised"}, sendStalled},
 		{linkTexts, linkState},
 		{[]string{" not responding, ", "nfs: server "}, fileServer},
 		{[]string{" failed on NFSv4 server "}, nfsState},
@@ -61,7 +61,7 @@ var Table = table.Table{
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
-		{[]string{"detected stall", "detected expedited stall", " kthread starved for "}, rcuStall},
+		{[]string{"detected stall", "detected expedited stall", " kthread starved for ", " jiffies g="}, rcuStall},
 		{[]string{"Kernel panic - not syncing"}, kernelPanic},
 		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted"}, kernelShutdown},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
@@ -401,9 +401,15 @@ func kernelBoot(r *event.Record) (event.Event, bool) {
 //	rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 3-... } 21 jiffies s: 9 root: 0x8/.
 //	INFO: rcu_tasks detected stalls on tasks:      (kernel/rcu/tasks.h)
 //	INFO: rcu_sched_state detected stall on CPU 1 (t=60031 jiffies)      (up to 3.2)
+//	  (t=420175 jiffies g=11942393 c=11942392 q=266053)      (below such a line)
 //	rcu: rcu_sched kthread starved for 5252 jiffies! g12425 f0x0 …      (below such a line, since 4.1)
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
+	if ticks, ok := scan.Between(r.Message(), "(t=", " jiffies g="); ok && scan.Digits(ticks) == ticks && !strings.Contains(r.Raw, "INFO: ") {
+		e := event.New(event.KindRCUStall, "a CPU has not come round for "+ticks+" ticks")
+		e.AddNumber(event.FieldTicks, ticks)
+		return e, ticks != ""
+	}
 	if name, rest, ok := strings.Cut(r.Message(), " kthread starved for "); ok {
 		name = name[strings.LastIndexByte(name, ' ')+1:]
 		return event.New(

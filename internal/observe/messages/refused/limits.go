@@ -34,6 +34,7 @@ var Limits = table.Table{
 //
 //	inotify_init: too many open files                                      fs.inotify.max_user_instances
 //	failed to create fsnotify watcher: too many open files                 the same
+//	Failed to allocate directory watch: Too many open files                the same (systemctl)
 //	inotify_add_watch /sys/fs/cgroup/…: no space left on device            fs.inotify.max_user_watches
 //	accept4: too many open files; retrying in 1s                           LimitNOFILE
 //	open /proc/1234/stat: too many open files in system                    fs.file-max
@@ -59,7 +60,7 @@ func descriptorLimit(r *event.Record) (event.Event, bool) {
 	switch {
 	case strings.Contains(text, "inotify_add_watch") && strings.Contains(text, "o space left on device"):
 		of, what = "inotify watches", "fs.inotify.max_user_watches"
-	case many && scan.ContainsAny(text, []string{"inotify", "fsnotify", "atcher"}):
+	case many && scan.ContainsAny(text, []string{"inotify", "fsnotify", "atcher", "directory watch"}):
 		of, what = "inotify instances", "fs.inotify.max_user_instances"
 	case many:
 		of, what = "open files", "the limit of open files"
