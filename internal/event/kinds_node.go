@@ -12,7 +12,7 @@ const (
 	KindMountDead     Kind = "mount.dead"
 	KindVolumePending Kind = "volume.call-pending"
 	KindProbeFailed   Kind = "csi.probe-failed"
-	KindEtcdSlow      Kind = "etcd.slow"
+	KindEtcdTrouble   Kind = "etcd.trouble"
 	KindNetworkDaemon Kind = "cni.trouble"
 
 	KindContainerState Kind = "container.state"
@@ -110,8 +110,8 @@ var nodeKinds = []KindInfo{
 	{Kind: KindVolumePending, About: "a CSI driver refuses a call, because an earlier one about the same volume has not ended", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldVolume, "as the driver names it"),
 	}},
-	{Kind: KindEtcdSlow, About: "etcd says that its disk, a request or its leader is late", IDs: ofLine, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what it writes to its disk before all else, a request of the API server, the leader's sign of life, or the leader that is lost", "sync", "request", "heartbeat", "leader"),
+	{Kind: KindEtcdTrouble, About: "etcd says that its disk, a request or its leader is late, or that it takes no more writes", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldWhat, "what it writes to its disk before all else, a request of the API server, the leader's sign of life, the leader that is lost, or a database that is full", "sync", "request", "heartbeat", "leader", "full"),
 		length(FieldTook, "how long it took, where the line says it"),
 	}},
 	{Kind: KindFileSystem, About: "a row of df", Fields: []FieldInfo{

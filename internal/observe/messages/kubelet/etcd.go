@@ -11,11 +11,12 @@ import (
 
 // Etcd is what etcd 3.2 to 3.6 says of being slow, in a log of its own or in that of a program that holds
 // it, as k3s.
-var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kernel"}, Unnamed: "etcd", Rows: []table.Row{
+var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kernel", table.HostProgram}, Unnamed: "etcd", Rows: []table.Row{
 	{[]string{"slow fdatasync", "sync duration of "}, syncSlow},
 	{[]string{"apply request took too long", "took too long ("}, requestSlow},
 	{[]string{"leader failed to send out heartbeat on time", ": failed to send out heartbeat on time"}, heartbeatLate},
 	{[]string{" lost leader "}, leaderLost},
+	{[]string{"database space exceeded", "alarm:NOSPACE", "alarm raised"}, databaseFull},
 }}
 
 // longRequest is how long a request takes at least to count: etcd complains from 100 ms on, as it does on
@@ -23,7 +24,7 @@ var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kerne
 const longRequest = time.Second
 
 func etcdEvent(text string, fields ...event.Field) event.Event {
-	e := event.New(event.KindEtcdSlow, text, fields...)
+	e := event.New(event.KindEtcdTrouble, text, fields...)
 	e.Component, e.Source = "etcd", "etcd.log" // k3s holds it in the kubelet's process
 	return e
 }
@@ -67,6 +68,17 @@ func heartbeatLate(*event.Record) (event.Event, bool) {
 func leaderLost(r *event.Record) (event.Event, bool) {
 	return etcdEvent("a member of etcd has lost its leader", event.FieldWhat.Text("leader")),
 		strings.Contains(r.Raw, "raft.node: ") && strings.Contains(r.Raw, " at term ")
+}
+
+// databaseFull is etcd that takes no more writes, as its database has reached its quota (by default 2 GiB):
+// in its own log, in that of whoever asked it, or in etcdctl's list of alarms:
+//
+//	… "Failed to update lease" err="etcdserver: mvcc: database space exceeded"
+//	{"level":"warn",…,"msg":"alarm raised","alarm":"NOSPACE","raised-by-member-id":"8e9e05c52164694d"}
+//	memberID:13803658152347727308 alarm:NOSPACE
+func databaseFull(r *event.Record) (event.Event, bool) {
+	return etcdEvent("etcd's database has reached its quota, and etcd takes no more writes", event.FieldWhat.Text("full")),
+		scan.ContainsAny(r.Raw, []string{"mvcc: database space exceeded", "NOSPACE"})
 }
 
 // tookOf is how long something took, in etcd's JSON or behind the words of its old text.

@@ -73,7 +73,7 @@ var Table = table.Table{
 		{[]string{"page allocation failure"}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
 		{tableTexts(), tableFull},
-		{append(scan.WithDigit("EDAC MC", ""), "[Hardware Error]", "Memory failure: ", "NVRM: Xid "), hardwareError},
+		{append(scan.WithDigit("EDAC MC", ""), "[Hardware Error]", "Memory failure: ", "NVRM: Xid ", "PCIe Bus Error: severity=Uncorrect", "NMI: PCI system error", "NMI: IOCK error"), hardwareError},
 		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
 		{doubts, kernelDoubt},
 		repeated.ManagerCrash,

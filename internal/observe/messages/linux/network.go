@@ -20,7 +20,8 @@ import (
 func sendStalled(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	for _, said := range [...][3]string{
-		{": Detected Hardware Unit Hang", "hang", "hangs in what it is to send"}, {": Detected Tx Unit Hang", "hang", "hangs in what it is to send"},
+		{": Detected Hardware Unit Hang", "hang", "hangs in what it is to send"},
+		{": Detected Tx Unit Hang", "hang", "hangs in what it is to send"},
 		{": device's health compromised", "dead", "does not answer: its firmware is dead"},
 	} {
 		if head, _, ok := strings.Cut(text, said[0]); ok {

@@ -19,6 +19,7 @@ var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProg
 	{[]string{": Disable queueing", " failed faulty "}, failedPath},
 	{[]string{"WARNING: Thin pool "}, thinPoolFull},
 	{failedPools, poolListed},
+	{[]string{"Failed to write entry ("}, journalFull},
 	{[]string{"Kernel reported iSCSI connection "}, iscsiLost},
 	{[]string{"class=io_failure", " state: SUSPENDED"}, poolFailed},
 	{[]string{"ealth check failed", "Failed to probe CSI driver"}, probeFailed},
@@ -104,6 +105,16 @@ func poolListed(r *event.Record) (event.Event, bool) {
 	e.Text += " takes no more writes"
 	e.AddFields(event.FieldWhat.Text("error"))
 	return e, true
+}
+
+// journalFull is journald (195 and later) that has no room for what it is told:
+//
+//	systemd-journald[611]: Failed to write entry (23 items, 765 bytes), ignoring: No space left on device      (248 and later "… despite vacuuming, ignoring: …")
+func journalFull(r *event.Record) (event.Event, bool) {
+	return event.New(
+		event.KindNoSpace, "no space or no inode is left for /var/log/journal", event.FieldPath.Text("/var/log/journal"),
+		event.FieldCall.Text("write"), event.FieldError.Text("no space left on device"),
+	), strings.HasSuffix(strings.TrimSpace(r.Message()), "ignoring: No space left on device")
 }
 
 // iscsiLost is iscsid's word on what the kernel told it, whose own lines may be cut off:
