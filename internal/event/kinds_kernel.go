@@ -68,6 +68,8 @@ var kernelKinds = []KindInfo{
 	{Kind: KindSendStalled, About: "a network card has not sent in time what stands in its queue", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as eth0"),
 		text(FieldQueue, "its number, as written"),
+		measure(FieldSeconds, "seconds", "for which nothing of it was sent, where the line says it"),
+		oneOf(FieldWhat, "where the driver says it: the unit that sends hangs, or the card's firmware is dead", "hang", "dead"),
 	}},
 	{Kind: KindLinkDown, About: "a network card has lost its link, up to the line that says it has it again", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as eno1"),
@@ -83,6 +85,7 @@ var kernelKinds = []KindInfo{
 		oneOf(FieldWhat, "an I/O error, a request without an answer, a driver that aborts a request or resets the disk, a journal that was aborted, a file system that is damaged, a thin pool or file system without space, what the disk says of itself, or a disk that keeps what is written until it comes back: multipath without a path, or a pool of ZFS that is suspended", "error", "timeout", "reset", "journal", "file-system", "full", "health", "suspended"),
 		count(FieldCount, "the requests without an answer, where the driver counts them"),
 		measure(FieldSeconds, "seconds", "for which a request has been without an answer, where the line says it"),
+		truth(FieldGaveUp, "whether the kernel has given up the disk; absent otherwise"),
 	}},
 	{Kind: KindSoftLockup, About: "a CPU has run nothing but one task in the kernel", IDs: ofTask, Fields: []FieldInfo{
 		text(FieldCPU, "its number"),
@@ -92,6 +95,8 @@ var kernelKinds = []KindInfo{
 	{Kind: KindRCUStall, About: "a CPU holds up RCU, so that memory is not freed", IDs: ofLine, Fields: []FieldInfo{
 		truth(FieldSelf, "whether that CPU found it out itself"),
 		oneOf(FieldOf, "what does not come round, where that is a task and no CPU", "task"),
+		count(FieldTicks, "for how many of the kernel's ticks it has, of which a second has 1000 at most; on a line of its own"),
+		truth(FieldStarved, "whether it is RCU's own thread that gets no CPU; absent otherwise"),
 	}},
 	{Kind: KindRTThrottled, About: "real-time tasks used all the CPU time that they may", IDs: ofLine},
 	{Kind: KindAllocDeadlock, About: "XFS tries again and again to get memory", IDs: ofTask, Fields: []FieldInfo{

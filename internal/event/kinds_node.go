@@ -12,6 +12,7 @@ const (
 	KindMountDead     Kind = "mount.dead"
 	KindVolumePending Kind = "volume.call-pending"
 	KindProbeFailed   Kind = "csi.probe-failed"
+	KindEtcdTrouble   Kind = "etcd.trouble"
 	KindNetworkDaemon Kind = "cni.trouble"
 
 	KindContainerState Kind = "container.state"
@@ -104,10 +105,14 @@ var nodeKinds = []KindInfo{
 	}},
 	{Kind: KindMountDead, About: "whoever served a mount does so no more: every access fails, and none waits", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldPath, "that was asked for"),
-		oneOf(FieldWhat, "the process behind it has ended, or the file server does not know it any more", "disconnected", "stale"),
+		oneOf(FieldWhat, "the process behind it has ended, or the file server does not know it any more, or is not there", "disconnected", "stale", "down"),
 	}},
 	{Kind: KindVolumePending, About: "a CSI driver refuses a call, because an earlier one about the same volume has not ended", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldVolume, "as the driver names it"),
+	}},
+	{Kind: KindEtcdTrouble, About: "etcd says that its disk, a request or its leader is late, or that it takes no more writes", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldWhat, "what it writes to its disk before all else, a request of the API server, the leader's sign of life, the leader that is lost, or a database that is full", "sync", "request", "heartbeat", "leader", "full"),
+		length(FieldTook, "how long it took, where the line says it"),
 	}},
 	{Kind: KindFileSystem, About: "a row of df", Fields: []FieldInfo{
 		text(FieldTarget, "the mount point"),

@@ -35,6 +35,7 @@ const (
 	KindMountsLeft    Kind = "containerd.mounts-left"
 	KindPluginClosed  Kind = "nri.plugin-closed"
 	KindSocketRefused Kind = "runtime.socket-refused"
+	KindLayersDamaged Kind = "runtime.layers-damaged"
 )
 
 var runtimeKinds = []KindInfo{
@@ -69,6 +70,10 @@ var runtimeKinds = []KindInfo{
 		text(FieldGone, "the runtime on whose socket nobody listens"),
 		text(FieldProgram, "that says so, as dockerd"),
 		text(FieldError, "as written"),
+	}},
+	{Kind: KindLayersDamaged, About: "a runtime does not find a layer of an image or container, or what it has written down of one", IDs: ofContainer, Fields: []FieldInfo{
+		oneOf(FieldWhat, "what is missing: the layer, the link to it, or its record in the database", "layer", "link", "record"),
+		text(FieldError, "as written, from there on"),
 	}},
 	{Kind: KindTaskExit, About: "the exit of a container's first process, at the time that the shim gave", IDs: ofContainer, Fields: []FieldInfo{
 		count(FieldExitStatus, "of the process"),

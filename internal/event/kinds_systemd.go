@@ -37,6 +37,7 @@ const (
 	KindIOError           Kind = "daemon.io-error"
 	KindDescriptorLimit   Kind = "daemon.descriptor-limit"
 	KindDenied            Kind = "daemon.denied"
+	KindNoMemory          Kind = "daemon.no-memory"
 	KindHealthFailed      Kind = "daemon.health-failed"
 	KindScopeFailed       Kind = "systemd.scope-failed"
 	KindOperator          Kind = "operator.command"
@@ -175,6 +176,9 @@ var systemdKinds = []KindInfo{
 		comm,
 		text(FieldProgram, "that it wanted to start; absent for a thread"),
 		truth(FieldFatal, "whether it was a thread of its own, so that the daemon dies"),
+	}},
+	{Kind: KindNoMemory, About: "the kernel had no memory for a program that was to be started", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldProgram, "that was to be started, or the shell that started it"),
 	}},
 	{Kind: KindCgroupFailed, About: "a cgroup could not be created", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldController, "as memory"),

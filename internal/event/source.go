@@ -11,7 +11,7 @@ var inputs = []string{
 // logs are the components whose lines are known by name. Of any other program a log is named after
 // its syslog identifier.
 var logs = []string{
-	"clock", "cni", "containerd", "cri-dockerd", "crio", "dbus", "dockerd", "kernel", "kubelet", "node",
+	"clock", "cni", "containerd", "cri-dockerd", "crio", "dbus", "dockerd", "etcd", "kernel", "kubelet", "node",
 	"operator", "runc", "shim", "systemd", "talos", "udev",
 }
 

@@ -21,6 +21,7 @@ var shortages = []struct {
 	{"memory.available-percent", 0, 2, "hardly any memory is available ({value} %)"},
 	{"node.uninterruptible", 20, 0, "{value} tasks sleep in the kernel in a way that nothing interrupts"},
 	{"cpu.iowait-percent", 60, 0, "the CPUs wait for the disk {value} % of the time"},
+	{"cpu.steal-percent", 20, 0, "the host gives the CPUs of this machine to others {value} % of the time (steal)"},
 	{"counted.inotify", 4000, 0, "{value} instances of inotify exist, of a limit that root's processes share (fs.inotify.max_user_instances)"},
 	{"counted.zombies", 200, 0, "{value} processes have ended and nobody collects them (zombies)"},
 	{"counted.shims", 300, 0, "{value} shims run, one for each pod, of which a node has some hundred at most"},
@@ -43,6 +44,9 @@ func shortage(e *event.Event) string {
 		return ""
 	}
 	name, value := e.FieldText(event.FieldName), e.FieldText(event.FieldValue)
+	if name == "clock.synchronized" && value == "no" {
+		return "the node's clock follows no server of time"
+	}
 	for _, s := range shortages {
 		if s.fact != name {
 			continue

@@ -98,11 +98,11 @@ const fullPercent = 99
 // strongKinds are the kinds of events that say most where no cause is named, the strongest first.
 var strongKinds = []event.Kind{
 	event.KindManagerCrash, event.KindHungTask, event.KindBlockError, event.KindIOError, event.KindServerSilent, event.KindSoftLockup, event.KindForkRejected,
-	event.KindForkFailed, event.KindCgroupFailed, event.KindCrash, event.KindOOMKill, event.KindOutOfMemory, event.KindLockCycle, event.KindThreadSample,
+	event.KindForkFailed, event.KindNoMemory, event.KindCgroupFailed, event.KindCrash, event.KindOOMKill, event.KindOutOfMemory, event.KindLockCycle, event.KindThreadSample,
 	event.KindBusLimit, event.KindQueueFull, event.KindBusUnsupported, event.KindPendingReplies,
 	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed, event.KindCleanupKilled,
 	event.KindExitFailed, event.KindExitLost, event.KindAnswerLate, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitTimeout, event.KindMountFailed, event.KindUnitStartFailed, event.KindUnitExit,
-	event.KindDatabaseWait, event.KindUnitStarting, event.KindHealthFailed,
+	event.KindDatabaseWait, event.KindEtcdTrouble, event.KindLayersDamaged, event.KindUnitStarting, event.KindHealthFailed,
 	event.KindFileSystem, event.KindNodeCondition, event.KindNodeNotReady, event.KindNetdevBusy, event.KindSendStalled,
 	event.KindAllocDeadlock, event.KindPageAllocFailed, event.KindRCUStall, event.KindWorkqueueLockup, event.KindTableFull,
 	event.KindHardwareError, event.KindKernelDoubt, event.KindReadOnly, event.KindLinkDown, event.KindMountDead, event.KindVolumePending, event.KindProbeFailed, event.KindNetworkDaemon, event.KindClockStep, event.KindKubeEvent,

@@ -9,6 +9,7 @@ var programs = []struct{ part, component string }{
 	{"k8s.io/kubernetes/pkg/kubelet", "kubelet"},
 	{"k8s.io/kubernetes/cmd/kubelet", "kubelet"},
 	{"GoogleCloudPlatform/kubernetes/pkg/kubelet", "kubelet"}, // up to 1.1
+	{"github.com/google/cadvisor/", "kubelet"},                // which holds it; on its own it is rare
 	// Volumes, where the frames below are cut off: of the programs of Kubernetes only the kubelet mounts.
 	{"k8s.io/kubernetes/pkg/volume", "kubelet"},
 	{"k8s.io/kubernetes/pkg/util/mount", "kubelet"},

@@ -96,6 +96,7 @@ func (a *activity) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 	}
 	if cpu, ok := e.Field("CPU"); !ok || cpu == "all" {
 		a.noteWorst("cpu.iowait-percent", column(e, "%iowait"), 1, e)
+		a.noteWorst("cpu.steal-percent", column(e, "%steal"), 1, e)
 	}
 	a.noteWorst("node.uninterruptible", column(e, "blocked"), 1, e)
 	if a.noteWorst("node.load", column(e, "ldavg-1"), 1, e) {
@@ -146,7 +147,7 @@ func (a *activity) appendDevice(dst []event.Event, e *snapshots.Datum) []event.E
 }
 
 func (a *activity) finishFile(dst []event.Event) []event.Event {
-	for _, fact := range [...]string{"cpu.iowait-percent", "memory.available-percent", "node.load", "node.threads", "node.uninterruptible"} {
+	for _, fact := range [...]string{"cpu.iowait-percent", "cpu.steal-percent", "memory.available-percent", "node.load", "node.threads", "node.uninterruptible"} {
 		v, ok := a.worst[fact]
 		if !ok {
 			continue

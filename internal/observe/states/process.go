@@ -131,6 +131,10 @@ func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
 		ev.Component, ev.Text = "systemd", "systemd (PID 1) is running"
 		ev.AddFields(event.FieldCPUAverage.Number(busy), event.FieldCPUTime.Duration(r.cpuTime))
 	}
+	if busy, err := strconv.ParseFloat(r.cpu, 64); err == nil && busy >= busyKswapd && strings.HasPrefix(r.comm, "kswapd") {
+		told = true
+		ev.Component, ev.Text = "kernel", r.comm+" is running"
+	}
 	if !told && isStopped(r.state) && p.stopped <= maxStopped {
 		ev.Component = networkDaemon(r.comm)
 		told = ev.Component != "process" || !p.isInside(r) // what a pod does with its own processes is its affair
@@ -164,6 +168,9 @@ func (p *processes) isInside(r *processRow) bool {
 // busyInit is what PID 1 takes of a CPU, in percent over its life, that is told: of a node that works it
 // is below 1.
 const busyInit = 30
+
+// busyKswapd is what a thread that frees memory takes of a CPU, in percent, that is told.
+const busyKswapd = 50
 
 // isStopped tells the states of a process that a signal or a tracer has stopped.
 func isStopped(state string) bool {

@@ -22,7 +22,9 @@ type toolListing struct {
 
 // lastFacts are columns of which the last row counts: vmstat's and iostat's first is an average
 // since boot.
-var lastFacts = map[string]string{"b": "node.uninterruptible", "wa": "cpu.iowait-percent", "%iowait": "cpu.iowait-percent"}
+var lastFacts = map[string]string{
+	"b": "node.uninterruptible", "wa": "cpu.iowait-percent", "%iowait": "cpu.iowait-percent", "st": "cpu.steal-percent", "%steal": "cpu.steal-percent",
+}
 
 func (l *toolListing) takeRow(dst []event.Event, kind string, e *snapshots.Datum) []event.Event {
 	switch kind {
@@ -75,7 +77,7 @@ func (l *toolListing) finishListing(dst []event.Event, kind string, header event
 	case kind == "bus" && l.connections > 0:
 		return facts.Append(dst, facts.Node, "dbus.connections", strconv.Itoa(l.connections), header)
 	}
-	for _, fact := range [...]string{"node.uninterruptible", "cpu.iowait-percent"} {
+	for _, fact := range [...]string{"node.uninterruptible", "cpu.iowait-percent", "cpu.steal-percent"} {
 		if v := l.last[fact]; v != "" {
 			dst = facts.Append(dst, facts.Node, fact, v, l.quote)
 		}

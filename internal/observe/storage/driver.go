@@ -44,6 +44,7 @@ var driverTexts = []driverText{
 	{"Possible stuck request ", "nbd", timeout, ""},
 	{": Connection timed out", "block nbd", timeout, ""},
 	{"task abort", "attempting ", reset, aborts},
+	{"task abort called for ", "", reset, aborts},
 	{"task abort: ", "", reset, aborts},
 	{"task abort on host ", "", reset, aborts},
 	{"Host adapter abort request", "", reset, aborts},
@@ -52,6 +53,9 @@ var driverTexts = []driverText{
 	{" abort", "] tag#", reset, aborts},
 	{"resetting fusion adapter", "", reset, resets},
 	{"megasas: RESET", "", reset, resets},
+	{"target reset called for ", "", reset, resets},
+	{" reset FAILED!!", "megasas: ", reset, resets},
+	{"Controller reset is requested due to IO timeout", "", timeout, ""},
 	{"ing device reset", "attempting ", reset, resets},
 	{"ing target reset", "attempting ", reset, resets},
 	{"ing host reset", "attempting ", reset, resets},
@@ -88,6 +92,9 @@ func DriverTexts() []string {
 //	megaraid_sas 0000:5a:00.0: [30]waiting for 65 commands to complete for scsi0      (since it began: 30 s; up to 4.x "megasas: [ 0]waiting for 1 commands to complete")
 //	megaraid_sas 0000:18:00.0: resetting fusion adapter scsi0.
 //	sd 2:2:3:0: [sdd] megasas: RESET cmd=28 retries=0
+//	sd 0:2:0:0: [sda] tag#3 task abort called for scmd(ffff96660a80c0c0)      (megaraid_sas; also "target reset called for")
+//	sd 0:2:0:0: [sda] tag#11 megasas: target reset FAILED!!
+//	sd 0:2:0:0: [sda] tag#186 Controller reset is requested due to IO timeout
 //	sd 0:0:4:0: attempting task abort!scmd(0x…), outstanding for 30508 ms & timeout 30000 ms      (mpt3sas; mpt2sas: "mpt2sas3: attempting task abort! scmd(…)")
 //	sd 0:0:16:0: task abort: SUCCESS scmd(ffffa0d0ce0c0d80)      ("FAILED" too; so do device, target, bus and host reset)
 //	mptscsih: ioc1: attempting task abort! (sc=ffff88061db32a00)

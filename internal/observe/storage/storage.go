@@ -146,9 +146,13 @@ func Overlay(r *event.Record) (event.Event, bool) {
 //	device-mapper: thin: 253:4: switching pool to out-of-data-space (queue IO) mode      (before 4.4 without the brackets)
 //	device-mapper: thin: 253:4: switching pool to read-only mode
 //	device-mapper: thin: 253:4: switching pool to fail mode
+//	device-mapper: thin: 253:4: unable to service pool target messages in READ_ONLY or FAIL mode
 func ThinPool(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	pool, mode, ok := strings.Cut(scan.After(text, "device-mapper: thin: "), ": switching pool to ")
+	if before, _, refuses := strings.Cut(pool, ": unable to service pool target messages"); refuses {
+		pool, mode, ok = before, "fail", true
+	}
 	e := event.New(event.KindBlockError, "the thin pool "+pool, event.FieldDevice.Text("dm-thin "+pool))
 	switch {
 	case strings.HasPrefix(mode, "out-of-data-space"):
@@ -188,14 +192,17 @@ func LostWrite(r *event.Record) (event.Event, bool) {
 //	nvme nvme1: Removing after probe failure status: -19      (up to 6.3; "Disabling device after reset failure: -19" since)
 func NVMeTimeout(r *event.Record) (event.Event, bool) {
 	device, rest, ok := strings.Cut(scan.After(r.Raw, "nvme "), ": ")
-	for _, start := range [...]string{"I/O ", "controller is down", "Device not ready; aborting reset", "Removing after probe failure"} {
+	for _, start := range [...]string{"I/O ", "controller is down", "Device not ready; aborting reset", "Removing after probe failure", "Disabling device after reset failure"} {
 		if ok && strings.HasPrefix(rest, start) {
 			if !strings.HasPrefix(device, "nvme") { // the address on the bus
 				device = "nvme " + device
 			}
-			return event.New(
-				event.KindBlockError, device+" does not answer", event.FieldDevice.Text(device), event.FieldWhat.Text(timeout),
-			), true
+			e := event.New(event.KindBlockError, device+" does not answer", event.FieldDevice.Text(device), event.FieldWhat.Text(timeout))
+			if strings.HasSuffix(start, " failure") {
+				e.Text = "the kernel has given up " + device + ", which cannot be reset: every request to it fails"
+				e.AddFields(event.FieldGaveUp.Bool(true))
+			}
+			return e, true
 		}
 	}
 	return event.Event{}, false

@@ -400,7 +400,7 @@ func (h *header) scanInner(b []byte) bool {
 		if string(b[:6]) == "messag" && h.carried {
 			return h.scanRepeated(b)
 		}
-		if string(b[:6]) == "level=" || string(b[:4]) == "msg=" {
+		if string(b[:6]) == "level=" || string(b[:4]) == "msg=" && !bytes.HasPrefix(b, []byte("msg=audit(")) { // auditd's
 			h.body = logrus
 			h.scanLevel(b)
 			return true

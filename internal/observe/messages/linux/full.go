@@ -63,6 +63,8 @@ func tableFull(r *event.Record) (event.Event, bool) {
 //	{1}[Hardware Error]: event severity: fatal      (drivers/firmware/efi/cper.c; also recoverable, corrected)
 //	EDAC MC0: 1 CE memory read error on CPU_SrcID#0_Ha#0_Chan#1_DIMM#0 (…)      (drivers/edac; UE: not corrected)
 //	Memory failure: 0x3a1b2c3: Sending SIGBUS to java:4242 due to hardware memory corruption      (mm/memory-failure.c)
+//	nvme 0000:01:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer, (Receiver ID)      (drivers/pci/pcie/aer.c; since 6.9 Uncorrectable)
+//	NMI: PCI system error (SERR) for reason a1 on CPU 0.      (arch/x86/kernel/nmi.c)
 //	NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.      (NVIDIA's driver)
 //	NVRM: RmInitAdapter failed! (0x26:0xffff:1127)
 //	NVRM: fallen off the bus and is not responding to commands.      (the third line of three, without Xid)
@@ -85,6 +87,10 @@ func hardwareError(r *event.Record) (event.Event, bool) {
 	case strings.Contains(text, "[Hardware Error]: ") && strings.Contains(text, "event severity: "):
 		severity := scan.FirstWord(scan.After(text, "event severity: "))
 		what, says, corrected = "machine", "the firmware reports a fault of the machine, "+severity, severity == "corrected" || severity == "info"
+	case strings.Contains(text, "PCIe Bus Error: severity=Uncorrect"):
+		what, says = "machine", "a device on the PCI bus has an error that was not corrected"
+	case strings.Contains(text, "NMI: PCI system error (SERR)"), strings.Contains(text, "NMI: IOCK error"):
+		what, says = "machine", "the machine reports a fault of its bus or its memory by an NMI"
 	default:
 		return event.Event{}, false
 	}

@@ -35,7 +35,7 @@ var Table = table.Table{
 		{[]string{"__refrigerator+"}, kernelFrame("__refrigerator")},
 		{[]string{"fork rejected by pids controller"}, forkRejected},
 		{[]string{"unregister_netdevice", " to become free. Usage"}, netdevBusy},
-		{[]string{"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected", ": tx hang", "Detected Hardware Unit Hang", "Detected Tx Unit Hang"}, sendStalled},
+		{[]string{"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected", ": tx hang", "Hardware Unit Hang", "etected Tx Unit Hang", "health compromised"}, sendStalled},
 		{linkTexts, linkState},
 		{[]string{" not responding, ", "nfs: server "}, fileServer},
 		{[]string{" failed on NFSv4 server "}, nfsState},
@@ -52,16 +52,16 @@ var Table = table.Table{
 		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to "}, storage.Refusal},
 		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down"}, storage.Damage},
 		{[]string{"ilesystem read-only", "forced readonly", "Shutting down filesystem", "has been shut down"}, storage.ReadOnly},
-		{[]string{": switching pool to "}, storage.ThinPool},
+		{[]string{": switching pool to ", ": unable to service pool target messages"}, storage.ThinPool},
 		{[]string{"Delayed block allocation failed "}, storage.LostWrite},
-		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure"}, storage.NVMeTimeout},
+		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure", "after reset failure"}, storage.NVMeTimeout},
 		{[]string{"overlayfs: failed to "}, storage.Overlay},
 		{storage.DriverTexts(), storage.Driver},
 		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", "LOOP DOWN detected", ":1305 Link Down Event", " status: scsi 0x"}, storage.Lost},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
-		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period "}, rcuStall},
+		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period ", " kthread starved for ", " jiffies g="}, rcuStall},
 		{[]string{"Kernel panic - not syncing"}, kernelPanic},
 		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted"}, kernelShutdown},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
@@ -73,7 +73,7 @@ var Table = table.Table{
 		{[]string{"page allocation failure"}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
 		{tableTexts(), tableFull},
-		{append(scan.WithDigit("EDAC MC", ""), "[Hardware Error]", "Memory failure: ", "NVRM: Xid ", "NVRM: RmInitAdapter failed", "NVRM: fallen off the bus"), hardwareError},
+		{append(scan.WithDigit("EDAC MC", ""), "[Hardware Error]", "Memory failure: ", "NVRM: Xid ", "NVRM: RmInitAdapter failed", "NVRM: fallen off the bus", "PCIe Bus Error: severity=Uncorrect", "NMI: PCI system error", "NMI: IOCK error"), hardwareError},
 		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
 		{doubts, kernelDoubt},
 		repeated.ManagerCrash,
@@ -401,6 +401,9 @@ func kernelBoot(r *event.Record) (event.Event, bool) {
 //	rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 3-... } 21 jiffies s: 9 root: 0x8/.
 //	INFO: rcu_tasks detected stalls on tasks:      (kernel/rcu/tasks.h, as is the next, ≥ 5.19; what waits there is mostly BPF or a trace)
 //	tasks_rcu_exit_srcu_stall: rcu_tasks grace period number 37 (since boot) gp_state: RTGS_POST_SCAN_TASKLIST is 11222989 jiffies old.
+//	INFO: rcu_sched_state detected stall on CPU 1 (t=60031 jiffies)      (up to 3.2)
+//	  (t=420175 jiffies g=11942393 c=11942392 q=266053)      (below such a line)
+//	rcu: rcu_sched kthread starved for 5252 jiffies! g12425 f0x0 …      (below such a line, since 4.1)
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
 	_, old, _ := strings.Cut(r.Message(), "rcu_tasks grace period ")
@@ -410,10 +413,21 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 			event.FieldOf.Text("task"),
 		), true
 	}
+	if ticks, ok := scan.Between(r.Message(), "(t=", " jiffies g="); ok && scan.Digits(ticks) == ticks && !strings.Contains(r.Raw, "INFO: ") {
+		e := event.New(event.KindRCUStall, "a CPU has not come round for "+ticks+" ticks")
+		e.AddNumber(event.FieldTicks, ticks)
+		return e, ticks != ""
+	}
+	if name, rest, ok := strings.Cut(r.Message(), " kthread starved for "); ok {
+		name = name[strings.LastIndexByte(name, ' ')+1:]
+		return event.New(
+			event.KindRCUStall, "the kernel's own thread "+name+" has got no CPU for "+scan.Digits(rest)+" ticks", event.FieldStarved.Bool(true),
+		), strings.HasPrefix(name, "rcu_") && strings.Contains(rest, " jiffies!")
+	}
 	return event.New(
 			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
 		), strings.Contains(r.Raw, "INFO: rcu") &&
-			(self || strings.Contains(r.Raw, "stalls on CPUs/tasks"))
+			(self || scan.ContainsAny(r.Raw, []string{"stalls on CPUs/tasks", "stalls on tasks", " detected stall on CPU "}))
 }
 
 // allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):

@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -13,11 +14,28 @@ import (
 //	ena 0000:00:05.0 eth0: Found a Tx that wasn't completed on time, qid 5, index 475.
 //	NETDEV WATCHDOG: eth0 (ixgbe): transmit queue 3 timed out      (since 6.3 with "5120 ms" behind it)
 //	ixgbe 0000:01:00.0 eth0: NETDEV WATCHDOG: CPU: 7: transmit queue 3 timed out 5120 ms      (since 6.6)
+//	e1000e 0000:00:1f.6 eno1: Detected Hardware Unit Hang:      (every 2 s while it lasts; igb and ixgbe "Detected Tx Unit Hang")
+//	mlx5_core 0000:3b:00.0: poll_health:737:(pid 0): device's health compromised - reached miss count      (its firmware is dead)
 //	mlx5_core 0000:08:00.1 enp8s0f1: TX timeout detected      (bnxt_en: "TX timeout detected, starting reset task!")
 //	vmxnet3 0000:0b:00.0 ens192: tx hang
 //	e1000e 0000:00:1f.6 eno1: Detected Hardware Unit Hang:      (igb, ixgbe: "Detected Tx Unit Hang")
 func sendStalled(r *event.Record) (event.Event, bool) {
 	text := r.Message()
+	for _, said := range [...][3]string{
+		{": Detected Hardware Unit Hang", "hang", "hangs in what it is to send"},
+		{": Detected Tx Unit Hang", "hang", "hangs in what it is to send"},
+		{": device's health compromised", "dead", "does not answer: its firmware is dead"},
+	} {
+		if head, _, ok := strings.Cut(text, said[0]); ok {
+			if said[1] == "dead" {
+				head, _, _ = strings.Cut(head, ": ")
+			}
+			device := head[strings.LastIndexByte(head, ' ')+1:]
+			return event.New(
+				event.KindSendStalled, "the network card "+device+" "+said[2], event.FieldDevice.Text(device), event.FieldWhat.Text(said[1]),
+			), device != ""
+		}
+	}
 	before, after, watched := strings.Cut(text, "NETDEV WATCHDOG: ")
 	queue := scan.Digits(scan.After(text, "completed on time, qid ", "transmit queue "))
 	switch {
@@ -38,6 +56,9 @@ func sendStalled(r *event.Record) (event.Event, bool) {
 		e.Text = device + " does not send in time what stands in its queue " + queue
 	}
 	e.AddText(event.FieldQueue, queue)
+	if ms, err := strconv.Atoi(scan.Digits(scan.After(text, " timed out "))); err == nil && strings.HasSuffix(strings.TrimSpace(text), " ms") {
+		e.AddFields(event.FieldSeconds.Int(ms / 1000))
+	}
 	return e, true
 }
 

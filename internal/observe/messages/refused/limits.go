@@ -23,7 +23,8 @@ var Limits = table.Table{
 		{[]string{"read-only file system", "Read-only file system"}, storage.RefusedWrite(event.KindWriteRefused, "the file system is read-only at ", "read-only file system")},
 		{[]string{": input/output error", ": Input/output error"}, storage.FailedCall},
 		{[]string{"too many open files", "inotify_add_watch", "Too many open files"}, descriptorLimit},
-		{[]string{"ransport endpoint is not connected", "tale NFS file handle", "tale file handle"}, mountDead},
+		{[]string{"ransport endpoint is not connected", "tale NFS file handle", "tale file handle", ": host is down", ": Host is down", ": resource temporarily unavailable"}, mountDead},
+		{[]string{" free data blocks which is less than minimum required "}, thinPoolLow},
 		{[]string{"peration with the given ", "is already in progress"}, volumePending},
 	},
 }
@@ -33,9 +34,11 @@ var Limits = table.Table{
 //
 //	inotify_init: too many open files                                      fs.inotify.max_user_instances
 //	failed to create fsnotify watcher: too many open files                 the same
+//	Failed to allocate directory watch: Too many open files                the same (systemctl)
 //	inotify_add_watch /sys/fs/cgroup/…: no space left on device            fs.inotify.max_user_watches
 //	accept4: too many open files; retrying in 1s                           LimitNOFILE
 //	open /proc/1234/stat: too many open files in system                    fs.file-max
+//	OCI runtime exec failed: fork/exec /usr/bin/runc: too many open files  LimitNOFILE of the runtime that starts it
 //	error ExecSync for "<id>" failed      error="failed to exec in container: failed to create exec …: open /run/containerd/…-stderr: too many open files"
 //
 // At its start containerd loads its plugins, that of the CRI among them. It goes on without one that
@@ -46,7 +49,7 @@ func descriptorLimit(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	before, _, many := strings.Cut(text, ": too many open files")
 	file := before[strings.LastIndex(before, " ")+1:]
-	own := many && isOfRuntime(file)
+	own := many && (isOfRuntime(file) || startsRuntime(before))
 	inCall := strings.Contains(text, "rpc error: code")
 	caller := inCall && table.ErrorOf(r) != "" && !strings.Contains(text, " from runtime service failed") // the client has told it
 	if caller || !own && scan.ContainsAny(text, insideContainer) {
@@ -57,14 +60,17 @@ func descriptorLimit(r *event.Record) (event.Event, bool) {
 	switch {
 	case strings.Contains(text, "inotify_add_watch") && strings.Contains(text, "o space left on device"):
 		of, what = "inotify watches", "fs.inotify.max_user_watches"
-	case many && scan.ContainsAny(text, []string{"inotify", "fsnotify", "atcher"}):
+	case many && scan.ContainsAny(text, []string{"inotify", "fsnotify", "atcher", "directory watch"}):
 		of, what = "inotify instances", "fs.inotify.max_user_instances"
 	case many:
 		of, what = "open files", "the limit of open files"
 	default:
 		return event.Event{}, false
 	}
-	path, _, _ := strings.Cut(scan.After(text, "inotify_add_watch ", "open "), ": ")
+	path, _, _ := strings.Cut(scan.After(text, "inotify_add_watch ", "fork/exec ", " open ", "open "), ": ")
+	if isOfRuntime(file) {
+		path = file
+	}
 	if strings.ContainsAny(path, " \"") || !strings.HasPrefix(path, "/") {
 		path = ""
 	}
@@ -86,6 +92,13 @@ func descriptorLimit(r *event.Record) (event.Event, bool) {
 		}
 	}
 	return e, true
+}
+
+// startsRuntime says that a call was to start runc or a shim, which runs on the node for every container.
+func startsRuntime(call string) bool {
+	_, program, ok := strings.Cut(call, "fork/exec ")
+	name := program[strings.LastIndexByte(program, '/')+1:]
+	return ok && (name == "runc" || name == "crun" || strings.HasPrefix(name, "containerd-shim"))
 }
 
 // isOfRuntime says that a file is one that a runtime, and nobody in a container, opens.

@@ -1,6 +1,6 @@
 // Package refused knows what any program of the node prints when the kernel refuses it something: a
-// process, a cgroup, an access, room on a disk, a descriptor. The words are Go's, glibc's or the
-// kernel's, whoever wrote the line.
+// process, a cgroup, an access, room on a disk, a descriptor; and when a layer on the disk is not there.
+// The words are Go's, glibc's or the kernel's, whoever wrote the line.
 package refused
 
 import (
@@ -21,10 +21,12 @@ var Table = table.Table{
 	Unnamed: "node",
 	Rows: []table.Row{
 		{[]string{"fork/exec ", "pthread_create failed", "create new OS thread", "-thread limit"}, forkFailed},
+		{[]string{"fork/exec ", ": fork: Cannot allocate memory"}, noMemory},
 		{[]string{": fork: ", "Cannot fork", "CAN'T FORK", "ailed to fork"}, shellForkFailed},
 		{cgroupMakers, cgroupFailed},
 		{[]string{"dbus: connection closed by user"}, busClosed},
 		{[]string{"avc:  denied", "avc: denied", " apparmor="}, accessDenied},
+		{literalsOfLayers(), layersDamaged},
 	},
 }
 
@@ -82,7 +84,23 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// shellForkFailed is the same of a shell, and of what starts programs for others:
+// noMemory is ENOMEM of clone(2) or execve(2): the kernel has no memory for it, or has promised all of it
+// (vm.overcommit_memory=2):
+//
+//	failed to start shim: fork/exec /usr/bin/containerd-shim: cannot allocate memory: unknown
+//	-bash: fork: Cannot allocate memory
+func noMemory(r *event.Record) (event.Event, bool) {
+	program, rest, ok := strings.Cut(scan.After(r.Raw, "fork/exec "), ": ")
+	refused := ok && !strings.ContainsAny(program, " \t\"") && strings.HasPrefix(rest, "cannot allocate memory")
+	if shell, _, found := strings.Cut(r.Message(), ": fork: Cannot allocate memory"); found {
+		program, refused = strings.TrimLeft(shell, "-"), !strings.Contains(shell, " ")
+	}
+	return event.New(
+		event.KindNoMemory, "the kernel has no memory to start "+program, event.FieldProgram.Text(program),
+	), refused && !scan.ContainsAny(r.Raw, insideContainer)
+}
+
+// shellForkFailed is the same as forkFailed of a shell, and of what starts programs for others:
 //
 //	bash: fork: retry: Resource temporarily unavailable      (also: No child processes)
 //	sh: 1: Cannot fork                                       (dash)

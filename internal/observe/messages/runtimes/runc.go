@@ -25,7 +25,7 @@ var Runc = table.Table{
 			runcFailed,
 		},
 		{
-			[]string{"ailed to remove cgroup", "ailed to remove paths", "unable to remove path", "ailed to destroy cgroup"},
+			[]string{"ailed to remove cgroup", "ailed to remove paths", "unable to remove path", "ailed to destroy cgroup", "unable to destroy cgroup paths"},
 			cgroupBusy,
 		},
 	},
@@ -179,6 +179,7 @@ func InitError(text string) (e event.Event, ok bool) {
 //	Failed to remove cgroup (will retry)      error="…"      (1.0-rc93 to 1.0)
 //	failed to remove paths: map[memory:/sys/fs/cgroup/memory/…]      (before)
 //	cgroups: unable to remove path "/sys/fs/cgroup/…": still contains running processes      (containerd's library)
+//	"Failed to delete cgroup paths" … err="unable to destroy cgroup paths for cgroup [kubepods …] : remove /sys/fs/cgroup/kubepods.slice/…: device or resource busy"      (the kubelet)
 //	Failed to destroy cgroup /kubepods.slice/…, ignoring: Device or resource busy      (systemd)
 func cgroupBusy(r *event.Record) (event.Event, bool) {
 	reason := table.ErrorOf(r)

@@ -52,7 +52,7 @@ var Table = table.Table{
 		{runtimeJobs("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
 		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
 		{[]string{"D-Bus System Message Bus"}, serviceJob("Started ", "dbus", event.KindUnitStart, "systemd has started ")},
-		{[]string{"Stopping " + daemon.Kubelet.Description, "Stopping kubelet.service"}, serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
+		{[]string{"Stopping " + daemon.Kubelet.Description, "Stopping kubelet.service", "Stopping Kubelet", "Stopping Kubernetes Kubelet"}, serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
 	},
 }
 
@@ -440,6 +440,7 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 //
 //	Stopping kubelet: The Kubernetes Node Agent...    Started D-Bus System Message Bus.     (≤ 248)
 //	Stopping kubelet.service - kubelet: The Kubernetes Node Agent...
+//	Stopping Kubelet...      (Bottlerocket; OpenShift "Kubernetes Kubelet")
 func serviceJob(verb, name string, kind event.Kind, text string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		e := newUnitEvent(name, name)

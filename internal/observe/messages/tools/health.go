@@ -16,7 +16,8 @@ import (
 var Health = table.Table{Component: "node", Relays: []string{table.HostProgram}, Rows: []table.Row{
 	{[]string{"load average: "}, ofNode("node.load", loadAverage)},
 	{scan.WithDigit("", " zombie"), ofNode("node.zombies", zombieTasks)},
-	{[]string{"Cpu(s): ", "%Cpu(s):"}, ofNode("cpu.iowait-percent", waitingShare)},
+	{[]string{"Cpu(s): ", "%Cpu(s):"}, ofNode("cpu.iowait-percent", shareBefore("wa,"))},
+	{[]string{"Cpu(s): ", "%Cpu(s):"}, ofNode("cpu.steal-percent", shareBefore("st"))},
 	{[]string{"No jobs running."}, ofNode("systemd.jobs", func(text string) string {
 		if text == "No jobs running." {
 			return "0"
@@ -115,18 +116,22 @@ func zombieTasks(text string) string {
 	return scan.Digits(words[len(words)-2])
 }
 
-// waitingShare: %Cpu(s):  1.2 us,  3.1 sy,  0.0 ni,  5.0 id, 90.4 wa, … (top).
-func waitingShare(text string) string {
-	before, _, ok := strings.Cut(text, "wa,")
-	words := strings.FieldsFunc(before, func(c rune) bool { return c == ' ' || c == ',' || c == '%' })
-	if !ok || len(words) == 0 {
-		return ""
+// shareBefore is the share of the CPU time that top gives before a column's name:
+//
+//	%Cpu(s):  1.2 us,  3.1 sy,  0.0 ni,  5.0 id, 90.4 wa,  0.0 hi,  0.1 si,  0.0 st
+func shareBefore(column string) func(text string) string {
+	return func(text string) string {
+		before, _, ok := strings.Cut(text, column)
+		words := strings.FieldsFunc(before, func(c rune) bool { return c == ' ' || c == ',' || c == '%' })
+		if !ok || len(words) == 0 {
+			return ""
+		}
+		share := words[len(words)-1]
+		if _, err := strconv.ParseFloat(share, 64); err != nil {
+			return ""
+		}
+		return share
 	}
-	share := words[len(words)-1]
-	if _, err := strconv.ParseFloat(share, 64); err != nil {
-		return ""
-	}
-	return share
 }
 
 // smartdSays is what smartd (smartmontools 5.x to 7.x) says of a disk that fails.

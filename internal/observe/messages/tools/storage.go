@@ -2,6 +2,7 @@ package tools
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -18,6 +19,8 @@ var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProg
 	{[]string{": remaining active paths: 1"}, lastPath},
 	{[]string{": Disable queueing", " failed faulty ", " checker reports path is down", ": mark as failed"}, failedPath},
 	{[]string{"WARNING: Thin pool "}, thinPoolFull},
+	{failedPools, poolListed},
+	{[]string{"Failed to write entry ("}, journalFull},
 	{[]string{"Kernel reported iSCSI connection "}, iscsiLost},
 	{[]string{"class=io_failure", " state: SUSPENDED"}, poolFailed},
 	{[]string{"Write timeout on replica ", "Read timeout on replica ", " to mode ERR due to"}, replicaLost},
@@ -109,6 +112,40 @@ func thinPoolFull(r *event.Record) (event.Event, bool) {
 		event.KindBlockError, "the thin pool "+pool+" is full to "+scan.FirstWord(rest)+": what writes to its disks waits for space",
 		event.FieldDevice.Text("dm-thin "+pool), event.FieldWhat.Text("full"),
 	), ok && err == nil && percent >= fullPool && !strings.Contains(pool, " ")
+}
+
+// failedPools are attributes of a thin pool (of lvs, the ninth letter) that has no data space left, whose
+// metadata can only be read, or that has failed.
+var failedPools = []string{"twi-aot-D-", "twi-aotzD-", "twi-aot-M-", "twi-aotzM-", "twi-aot-F-", "twi-aotzF-"}
+
+// poolListed is a row of lvs:
+//
+//	thinpool         vgpaas twi-aot-D- 80.00g             100.00 0.12
+func poolListed(r *event.Record) (event.Event, bool) {
+	words := strings.Fields(r.Message())
+	if len(words) < 4 || !slices.Contains(failedPools, words[2]) {
+		return event.Event{}, false
+	}
+	pool := words[1] + "/" + words[0]
+	e := event.New(event.KindBlockError, "the thin pool "+pool, event.FieldDevice.Text("dm-thin "+pool))
+	if words[2][8] == 'D' {
+		e.Text += " has no space left: what writes to its disks waits for it, or fails"
+		e.AddFields(event.FieldWhat.Text("full"))
+		return e, true
+	}
+	e.Text += " takes no more writes"
+	e.AddFields(event.FieldWhat.Text("error"))
+	return e, true
+}
+
+// journalFull is journald (195 and later) that has no room for what it is told:
+//
+//	systemd-journald[611]: Failed to write entry (23 items, 765 bytes), ignoring: No space left on device      (248 and later "… despite vacuuming, ignoring: …")
+func journalFull(r *event.Record) (event.Event, bool) {
+	return event.New(
+		event.KindNoSpace, "no space or no inode is left for /var/log/journal", event.FieldPath.Text("/var/log/journal"),
+		event.FieldCall.Text("write"), event.FieldError.Text("no space left on device"),
+	), strings.HasSuffix(strings.TrimSpace(r.Message()), "ignoring: No space left on device")
 }
 
 // iscsiLost is iscsid's word on what the kernel told it, whose own lines may be cut off:

@@ -1,0 +1,58 @@
+package refused
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// layerTexts are how a runtime says that what it knows of its layers and what lies on the disk do not agree.
+var layerTexts = []struct{ text, besides, what string }{
+	{": layer not known", "", "layer"},
+	{"recreating the missing symlinks", "", "link"},
+	{"can't stat lower layer", "", "layer"},
+	{"missing parent ", "bucket: not found", "record"},
+	{"failed to stat parent: ", "/snapshots/", "layer"},
+	{"/link: no such file or directory", "/overlay", "link"},
+}
+
+// literalsOfLayers are the texts of layerTexts.
+func literalsOfLayers() []string {
+	var all []string
+	for _, t := range layerTexts {
+		all = append(all, t.text)
+	}
+	return all
+}
+
+// layersDamaged is a runtime that finds its storage damaged, in its own words or in those of who repeats its
+// answer:
+//
+//	error creating pod sandbox with name "k8s_…": layer not known      (containers/storage, of CRI-O and Podman; so are the next two)
+//	failed to mount container …: error recreating the missing symlinks: error reading name of symlink for <layer>: open /var/lib/containers/storage/overlay/<layer>/link: no such file or directory
+//	can't stat lower layer "/var/lib/containers/storage/overlay/l/ABC" because it does not exist. Going through storage to recreate the missing symlinks.
+//	failed to create snapshot: missing parent "k8s.io/12/sha256:…" bucket: not found      (containerd)
+//	failed to prepare sandbox rootfs: failed to stat parent: stat /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/33/fs: no such file or directory
+//	open /var/lib/docker/overlay2/<layer>/link: no such file or directory      (dockerd)
+func layersDamaged(r *event.Record) (event.Event, bool) {
+	text := strings.ReplaceAll(r.Raw, `\"`, `"`)
+	for _, t := range layerTexts {
+		at := strings.Index(text, t.text)
+		if at < 0 || !strings.Contains(text, t.besides) {
+			continue
+		}
+		if t.text[0] == '/' { // the path before it
+			at = strings.LastIndexAny(text[:at], ` "`) + 1
+		}
+		e := event.New(
+			event.KindLayersDamaged, "the runtime does not find a layer, or what it has written down of one", event.FieldWhat.Text(t.what),
+			event.FieldError.Text(table.Clip(strings.Trim(text[at:], ` :"\`))),
+		)
+		e.IDs.Pod = r.Value("pod")
+		e.IDs.Container = scan.FindID(text[:at])
+		return e, true
+	}
+	return event.Event{}, false
+}
