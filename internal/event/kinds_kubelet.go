@@ -163,7 +163,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindAPIFailed, About: "a request of the kubelet to the API server that failed", IDs: ofPod, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what the request was for", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join"),
+		oneOf(FieldWhat, "what the request was for; or the datastore of the API server, which answers late", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join", "datastore"),
 		oneOf(FieldReason, "why it failed", apiFailures...),
 		text(FieldServer, "host and port of the API server"),
 		text(FieldPath, "of the request"),

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
@@ -191,7 +192,28 @@ var ControlPlane = table.Table{Component: "node", Relays: []string{"", "kubelet"
 	{[]string{"Unable to authenticate the request"}, clientRefused},
 	{[]string{"been updated", "dding it to the Taint queue"}, nodeSilent},
 	{[]string{"Recording status change ", "Event occurred"}, nodeEvent},
+	{[]string{"Slow SQL (started: ", "apply request took too long"}, datastoreLate},
 }}
+
+// lateStore is how long an answer of the datastore must have taken for that to be a sign: a second is what
+// a small disk shows, too.
+const lateStore = 2 * time.Second
+
+// datastoreLate is etcd (≥ 3.5), or kine of k3s, which says how long its database took: the API server waits
+// as long, and the kubelets behind it.
+//
+//	Slow SQL (started: 2023-04-20 13:02:33.991100151 +0000 UTC m=+15.1) (total time: 2.104021479s): INSERT INTO kine…
+//	{"level":"warn","ts":"…","caller":"etcdserver/util.go:170","msg":"apply request took too long","took":"12.1s","expected-duration":"100ms",…}
+func datastoreLate(r *event.Record) (event.Event, bool) {
+	said, _ := scan.Between(r.Raw, " (total time: ", ")")
+	took, err := time.ParseDuration(cmp.Or(said, r.Value("took")))
+	e := event.New(
+		event.KindAPIFailed, "the datastore of the API server answers late, after "+took.Round(time.Second/10).String(),
+		event.FieldWhat.Text("datastore"), event.FieldReason.Text("server"),
+	)
+	e.Component, e.Source = facts.Kubernetes, facts.Kubernetes
+	return e, err == nil && took >= lateStore
+}
 
 // nodeEvent is the controller's event that it has found a node NotReady: silent, or its kubelet says so.
 //

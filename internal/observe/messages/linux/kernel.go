@@ -399,7 +399,7 @@ func kernelBoot(r *event.Record) (event.Event, bool) {
 //	INFO: rcu_sched self-detected stall on CPU
 //	rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:
 //	rcu: INFO: rcu_sched detected expedited stalls on CPUs/tasks: { 3-... } 21 jiffies s: 9 root: 0x8/.
-//	INFO: rcu_tasks detected stalls on tasks:      (kernel/rcu/tasks.h, as is the next, ≥ 5.19; what waits there is mostly BPF or a trace)
+//	INFO: rcu_tasks detected stalls on tasks:      (kernel/rcu/tasks.h; also rcu_tasks_trace; mostly BPF or a trace waits there)
 //	tasks_rcu_exit_srcu_stall: rcu_tasks grace period number 37 (since boot) gp_state: RTGS_POST_SCAN_TASKLIST is 11222989 jiffies old.
 //	INFO: rcu_sched_state detected stall on CPU 1 (t=60031 jiffies)      (up to 3.2)
 //	  (t=420175 jiffies g=11942393 c=11942392 q=266053)      (below such a line)
@@ -407,7 +407,7 @@ func kernelBoot(r *event.Record) (event.Event, bool) {
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
 	_, old, _ := strings.Cut(r.Message(), "rcu_tasks grace period ")
-	if strings.HasSuffix(strings.TrimRight(old, "."), " jiffies old") || strings.Contains(r.Raw, "rcu_tasks detected stalls on tasks") {
+	if strings.HasSuffix(strings.TrimRight(old, "."), " jiffies old") || strings.Contains(r.Raw, "INFO: rcu_tasks") && strings.Contains(r.Raw, " detected stalls on tasks") {
 		return event.New(
 			event.KindRCUStall, "a task holds up RCU (rcu_tasks), so that who waits for all tasks waits on", event.FieldSelf.Bool(false),
 			event.FieldOf.Text("task"),

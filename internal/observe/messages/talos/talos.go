@@ -22,6 +22,8 @@ var Table = table.Table{
 		{[]string{"going to restart forever: "}, startRefused},
 		{[]string{"going to restart forever: "}, serviceEnds},
 		{[]string{"going to restart forever: "}, serviceAgain},
+		{[]string{"Failed to run pre stage: "}, notPrepared},
+		{[]string{"Sending SIGKILL to cgroup"}, cgroupKilled},
 	},
 }
 
@@ -84,6 +86,36 @@ func serviceAgain(r *event.Record) (event.Event, bool) {
 	}
 	e.Component, e.Source = "talos", source
 	return e, ok
+}
+
+// notPrepared is the kubelet or the runtime that Talos does not start, as what it needs is not there, mostly
+// its image:
+//
+//	service[kubelet](Failed): Failed to run pre stage: failed to pull image "ghcr.io/siderolabs/kubelet:v1.32.0": …
+func notPrepared(r *event.Record) (event.Event, bool) {
+	service, message, ok := cutService(r)
+	reason, failed := strings.CutPrefix(message, "Failed to run pre stage: ")
+	daemon := component(service)
+	e := event.New(
+		event.KindUnitStartFailed, "Talos does not start "+service+": "+table.Clip(reason), event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon),
+	)
+	if daemon != "kubelet" {
+		e.AddFields(event.FieldRuntime.Text(daemon))
+	}
+	e.Component, e.Source = "talos", source
+	return e, ok && failed && daemon != "talos"
+}
+
+// cgroupKilled is Talos' own answer to a node that has too little memory (1.12 and later): all processes of
+// the cgroup that counts least are killed, before the kernel does so.
+//
+//	Sending SIGKILL to cgroup {"component": "controller-runtime", "controller": "runtime.OOMController", "cgroup": "/sys/fs/cgroup/kubepods/burstable/podc11937f9-…"}
+func cgroupKilled(r *event.Record) (event.Event, bool) {
+	cgroup, _ := scan.Between(strings.ReplaceAll(r.Raw, `\"`, `"`), `"cgroup": "`, `"`)
+	cgroup = strings.TrimPrefix(cgroup, "/sys/fs/cgroup/")
+	return event.New(
+		event.KindOutOfMemory, "the node has too little memory: Talos kills the processes in "+cgroup,
+	), cgroup != "" && strings.Contains(r.Raw, "OOMController")
 }
 
 // component is what a service is called where other programs tell of it.
