@@ -39,6 +39,7 @@ var apiRequests = []spelling{
 	{"Failed to list", "watch"},
 	{"Failed to update status for pod", "pod-status"},
 	{"Failed to get status for pod", "pod-status"},
+	{"Failed to delete status for pod", "pod-status"},
 	{"Unable to write event", "event"},
 	{"Failed to contact API server when waiting for CSINode publishing", "csinode"},
 	{"Failed to connect to proxy", "tunnel"}, // k3s and rke2: the way back from the server to the node
@@ -71,7 +72,9 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		if why != "other" {
 			e.AddFields(event.FieldHow.Text(why))
 		}
-		e.AddFields(serverFields(reason)...)
+		if why != "webhook" { // whose address that would be
+			e.AddFields(serverFields(reason)...)
+		}
 		e.AddFields(event.FieldError.Text(reason))
 		if pod := podOf(r); pod != "" {
 			e.IDs.Pod = pod
@@ -94,6 +97,7 @@ var apiReasons = []struct {
 	reason string
 	texts  []string
 }{
+	{"webhook", []string{"failed calling webhook", "failed to call webhook"}}, // what stands behind is the webhook's, not the API server's
 	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required"}},
 	{"dns", []string{"no such host", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
 	{"refused", []string{"connection refused"}},
@@ -117,7 +121,7 @@ var apiWords = map[string]string{
 	"certificate": "a certificate is not accepted", "dns": "its name cannot be resolved", "refused": "nothing listens there",
 	"no-route": "there is no way to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
 	"cut": "the connection broke", "timeout": "no answer in time", "server": "the server fails itself",
-	"not-found": "it does not know that object",
+	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails",
 }
 
 func apiReason(text string) string {
@@ -187,6 +191,7 @@ const urlBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 var ControlPlane = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Rows: []table.Row{
 	{[]string{"Unable to authenticate the request"}, clientRefused},
 	{[]string{"been updated", "dding it to the Taint queue"}, nodeSilent},
+	{[]string{"ailed to parse kubelet flag"}, flagRefused},
 }}
 
 // nodeSilent is a node of which the controller has heard nothing for its time of grace: it sets the

@@ -82,7 +82,7 @@ var Table = table.Table{
 		{[]string{"on following dirs took "}, slowDU},
 		{[]string{"FLAG: --"}, kubeletFlag},
 		{[]string{"Container Manager object based on Node Config"}, nodeConfig},
-		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules", "ailed to initialize CSINode after retrying"}, startFailed},
+		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "remove policy state file", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules", "ailed to initialize CSINode after retrying"}, startFailed},
 		{[]string{"level=fatal", "leaderelection lost"}, embedderEnds},
 		{[]string{"Shutdown manager detected new shutdown event"}, nodeShutdown},
 		{[]string{"on a host using cgroup v1", "cgroup v1 detected", "roup v1 support is in maintenance mode"}, cgroupV1},
