@@ -192,7 +192,19 @@ var ControlPlane = table.Table{Component: "node", Relays: []string{"", "kubelet"
 	{[]string{"Unable to authenticate the request"}, clientRefused},
 	{[]string{"been updated", "dding it to the Taint queue"}, nodeSilent},
 	{[]string{"ailed to parse kubelet flag"}, flagRefused},
+	{[]string{"ailed to create pod sandbox: rpc error", "ailed create pod sandbox: rpc error"}, toldSandbox},
+	{[]string{"The node was low on resource: "}, toldEviction},
 }}
+
+// toldSandbox is the message of an Event that somebody pasted without its columns:
+//
+//	Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "<id>": plugin type="istio-cni" name="istio-cni" failed (add): Unauthorized
+func toldSandbox(r *event.Record) (event.Event, bool) {
+	text := strings.TrimPrefix(strings.TrimSpace(r.Message()), "(combined from similar events): ")
+	e, ok := failedCall(r, "RunPodSandbox")
+	e.Component = "kubelet"
+	return e, ok && r.Unit == "" && (strings.HasPrefix(text, "Failed to create pod sandbox: ") || strings.HasPrefix(text, "Failed create pod sandbox: "))
+}
 
 // nodeSilent is a node of which the controller has heard nothing for its time of grace: it sets the
 // conditions to Unknown then. It tells of each condition on its own, of which Ready counts.

@@ -39,7 +39,7 @@ var Table = table.Table{
 		{[]string{"Error syncing pod"}, syncError},
 		{[]string{"PLEG: Ignoring events for pod", "getPodContainerStatuses for pod"}, inspectError},
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
-		{[]string{"NodeReady", "Node became ready"}, nodeReady},
+		{[]string{"NodeReady", "Node became ready", "status as it just became ready"}, nodeReady},
 		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
 		{[]string{"LastHeartbeatTime:"}, youngKubelet},
 		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
@@ -594,9 +594,13 @@ func Heartbeat(r *event.Record) (at time.Time, ok bool) {
 	return at, err == nil
 }
 
+// nodeReady:
+//
+//	≤ 1.20  Recording NodeReady event message for node X; ≥ 1.21 "Recording event message for node" node="X" event="NodeReady"
+//	≥ 1.26  "Fast updating node status as it just became ready"                (of a kubelet that starts)
 func nodeReady(r *event.Record) (event.Event, bool) {
 	told := strings.Contains(r.Raw, "event message for node") && strings.Contains(r.Raw, "NodeReady")
-	return event.New(event.KindNodeReady, "node became Ready"), told || strings.Contains(r.Raw, "Node became ready")
+	return event.New(event.KindNodeReady, "node became Ready"), told || scan.ContainsAny(r.Raw, []string{"Node became ready", "it just became ready"})
 }
 
 // kubeletStart: "Started kubelet"; "Starting kubelet main sync loop" (up to 1.20 without quotes).

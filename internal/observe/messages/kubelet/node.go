@@ -238,6 +238,21 @@ func eviction(r *event.Record) (event.Event, bool) {
 	return event.Event{}, false
 }
 
+// toldEviction is the state of a pod that was evicted, as kubectl describes and prints it:
+//
+//	Message:   The node was low on resource: [DiskPressure].
+//	message: 'The node was low on resource: ephemeral-storage. Container app was using 1Gi, which exceeds its request of 0. '
+func toldEviction(r *event.Record) (event.Event, bool) {
+	resource, _, _ := strings.Cut(scan.After(r.Message(), "The node was low on resource: "), ".")
+	resource = strings.Trim(resource, "[] '\"")
+	if of, ok := strings.CutSuffix(resource, "Pressure"); ok { // up to 1.18 the condition stands there
+		resource = strings.ToLower(of)
+	}
+	e := event.New(event.KindEviction, "the kubelet has evicted a pod: the node was short of "+resource, event.FieldWhat.Text("evicted"), event.FieldOf.Text(resource))
+	e.Component = "kubelet"
+	return e, r.Unit == "" && resource != "" && len(resource) < 64
+}
+
 // imageFSFailed is the file system of the images that cannot be read, or cleaned:
 //
 //	Image garbage collection failed once. Stats initialization may not have completed yet: failed to get imageFs info: unable to find data in memory cache
