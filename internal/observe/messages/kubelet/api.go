@@ -111,7 +111,7 @@ var apiReasons = []struct {
 	}},
 	{"server", []string{
 		"currently unable to handle", "unable to return a response", "etcdserver", "erviceUnavailable", "Service Unavailable",
-		"InternalError", "nternal error", "too many requests", "Bad Gateway", "Gateway Timeout",
+		"InternalError", "nternal error", "too many requests", "has no leader", "Bad Gateway", "Gateway Timeout",
 	}},
 	{"not-found", []string{"not found", "could not find the requested resource"}},
 }
