@@ -186,6 +186,7 @@ var kubeletKinds = []KindInfo{
 	{Kind: KindNetworkNotReady, About: "the runtime says that its network is not ready, or finds no configuration of CNI", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldReason, "as the runtime gives it; no-config and reload-failed where it finds no configuration of CNI, or cannot load one that was changed"),
 		text(FieldMessage, "as the runtime gives it"),
+		truth(FieldCaller, "whether the sync of a pod says so, which waits for it; absent otherwise"),
 	}},
 	{Kind: KindPressure, About: "the kubelet reports pressure as a condition of its node", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldOf, "what the node is short of; of process ids kubelet.pid-pressure tells", "disk", "memory"),
@@ -212,15 +213,15 @@ var kubeletKinds = []KindInfo{
 
 // startFailures are the reasons for which a kubelet does not start, as far as its error shows them.
 var startFailures = []string{
-	"descriptors", "cgroup-v1", "swap", "cgroup-driver", "flag", "certificate", "config", "cri", "runtime", "port", "disk", "memory", "cgroup",
-	"other",
+	"descriptors", "cgroup-v1", "swap", "cgroup-driver", "flag", "certificate", "config", "state", "cri", "runtime", "port", "disk", "memory",
+	"cgroup", "other",
 }
 
 // apiFailures are the reasons for which a request to the API server fails: nobody listens, no
 // answer in time, no way to it, the name cannot be resolved, the connection broke, a certificate is
 // not accepted, the client is not known or may not do this, the object is not there, the server
-// fails itself.
+// fails itself, or a webhook that it asks.
 var apiFailures = []string{
 	"refused", "timeout", "no-route", "dns", "cut", "certificate", "unauthorized", "forbidden", "not-found", "server",
-	"other",
+	"webhook", "other",
 }

@@ -185,6 +185,9 @@ func observeDumps(files []*file) (events []*event.Event, sources []timeline.Sour
 		wg.Go(func() {
 			defer func() { <-limiter }()
 			made[i] = goroutines.Dump(nil, d.Dump, d.Program, d.At)
+			if d.Unit == "" { // else the log has it as a line
+				made[i] = goroutines.Panicked(made[i], d.Dump, d.Program, d.At)
+			}
 			if earlier := d.findEarlier(all); earlier != nil {
 				goroutines.BoundStarts(made[i], d.Dump, earlier.Dump, earlier.At)
 			}

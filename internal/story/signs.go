@@ -95,7 +95,7 @@ func isSameLine(a, b *event.Event) bool {
 type begun struct{ network, node, images time.Time }
 
 // findBegun finds when the runtime said that its network is ready, and the kubelet that its node
-// is, and that it could clean the file system of the images.
+// is, which it says only of one with a network, and that it could clean the file system of the images.
 func findBegun(tl *timeline.Timeline) (b begun) {
 	for _, e := range tl.Events {
 		switch {
@@ -103,6 +103,9 @@ func findBegun(tl *timeline.Timeline) (b begun) {
 			b.network = e.Start.T
 		case e.Kind == event.KindNodeReady && e.Start.Known:
 			b.node = e.Start.T
+			if b.network.Before(b.node) {
+				b.network = b.node
+			}
 		case e.Kind == event.KindImagesCleaned && e.Start.Known:
 			b.images = e.Start.T
 		}

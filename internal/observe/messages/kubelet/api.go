@@ -40,6 +40,7 @@ var apiRequests = []spelling{
 	{"Failed to list", "watch"},
 	{"Failed to update status for pod", "pod-status"},
 	{"Failed to get status for pod", "pod-status"},
+	{"Failed to delete status for pod", "pod-status"},
 	{"Unable to write event", "event"},
 	{"Failed to contact API server when waiting for CSINode publishing", "csinode"},
 	{"Failed to connect to proxy", "tunnel"}, // k3s and rke2: the way back from the server to the node
@@ -72,7 +73,9 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		if why != "other" {
 			e.AddFields(event.FieldHow.Text(why))
 		}
-		e.AddFields(serverFields(reason)...)
+		if why != "webhook" { // whose address that would be
+			e.AddFields(serverFields(reason)...)
+		}
 		e.AddFields(event.FieldError.Text(reason))
 		if pod := podOf(r); pod != "" {
 			e.IDs.Pod = pod
@@ -95,6 +98,7 @@ var apiReasons = []struct {
 	reason string
 	texts  []string
 }{
+	{"webhook", []string{"failed calling webhook", "failed to call webhook"}}, // what stands behind is the webhook's, not the API server's
 	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required"}},
 	{"dns", []string{"no such host", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
 	{"refused", []string{"connection refused"}},
@@ -108,7 +112,7 @@ var apiReasons = []struct {
 	}},
 	{"server", []string{
 		"currently unable to handle", "unable to return a response", "etcdserver", "erviceUnavailable", "Service Unavailable",
-		"InternalError", "nternal error", "too many requests", "Bad Gateway", "Gateway Timeout",
+		"InternalError", "nternal error", "too many requests", "has no leader", "Bad Gateway", "Gateway Timeout",
 	}},
 	{"not-found", []string{"not found", "could not find the requested resource"}},
 }
@@ -118,7 +122,7 @@ var apiWords = map[string]string{
 	"certificate": "a certificate is not accepted", "dns": "its name cannot be resolved", "refused": "nothing listens there",
 	"no-route": "there is no way to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
 	"cut": "the connection broke", "timeout": "no answer in time", "server": "the server fails itself",
-	"not-found": "it does not know that object",
+	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails",
 }
 
 func apiReason(text string) string {
@@ -192,21 +196,23 @@ var ControlPlane = table.Table{Component: "node", Relays: []string{"", "kubelet"
 	{[]string{"Unable to authenticate the request"}, clientRefused},
 	{[]string{"been updated", "dding it to the Taint queue"}, nodeSilent},
 	{[]string{"Recording status change ", "Event occurred"}, nodeEvent},
-	{[]string{"Slow SQL (started: ", "apply request took too long"}, datastoreLate},
+	{[]string{"Slow SQL (started: "}, datastoreLate},
+	{[]string{"ailed to parse kubelet flag"}, flagRefused},
+	{[]string{"ailed to create pod sandbox: rpc error", "ailed create pod sandbox: rpc error"}, toldSandbox},
+	{[]string{"The node was low on resource: "}, toldEviction},
 }}
 
 // lateStore is how long an answer of the datastore must have taken for that to be a sign: a second is what
 // a small disk shows, too.
 const lateStore = 2 * time.Second
 
-// datastoreLate is etcd (≥ 3.5), or kine of k3s, which says how long its database took: the API server waits
-// as long, and the kubelets behind it.
+// datastoreLate is kine of k3s, which says how long its database took: the API server waits as long, and
+// the kubelets behind it.
 //
 //	Slow SQL (started: 2023-04-20 13:02:33.991100151 +0000 UTC m=+15.1) (total time: 2.104021479s): INSERT INTO kine…
-//	{"level":"warn","ts":"…","caller":"etcdserver/util.go:170","msg":"apply request took too long","took":"12.1s","expected-duration":"100ms",…}
 func datastoreLate(r *event.Record) (event.Event, bool) {
 	said, _ := scan.Between(r.Raw, " (total time: ", ")")
-	took, err := time.ParseDuration(cmp.Or(said, r.Value("took")))
+	took, err := time.ParseDuration(said)
 	e := event.New(
 		event.KindAPIFailed, "the datastore of the API server answers late, after "+took.Round(time.Second/10).String(),
 		event.FieldWhat.Text("datastore"), event.FieldReason.Text("server"),
@@ -235,6 +241,16 @@ func nodeEvent(r *event.Record) (event.Event, bool) {
 	}
 	e.Component, e.Source = facts.Kubernetes, facts.Kubernetes
 	return e, found && name != ""
+}
+
+// toldSandbox is the message of an Event that somebody pasted without its columns:
+//
+//	Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "<id>": plugin type="istio-cni" name="istio-cni" failed (add): Unauthorized
+func toldSandbox(r *event.Record) (event.Event, bool) {
+	text := strings.TrimPrefix(strings.TrimSpace(r.Message()), "(combined from similar events): ")
+	e, ok := failedCall(r, "RunPodSandbox")
+	e.Component = "kubelet"
+	return e, ok && r.Unit == "" && (strings.HasPrefix(text, "Failed to create pod sandbox: ") || strings.HasPrefix(text, "Failed create pod sandbox: "))
 }
 
 // nodeSilent is a node of which the controller has heard nothing for its time of grace: it sets the

@@ -40,7 +40,7 @@ var Table = table.Table{
 		{[]string{"failed to setup network for sandbox", "failed to destroy network for sandbox"}, networkError},
 		{[]string{"PLEG: Ignoring events for pod", "getPodContainerStatuses for pod"}, inspectError},
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
-		{[]string{"NodeReady", "Node became ready"}, nodeReady},
+		{[]string{"NodeReady", "Node became ready", "status as it just became ready"}, nodeReady},
 		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
 		{[]string{"LastHeartbeatTime:"}, youngKubelet},
 		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
@@ -83,7 +83,7 @@ var Table = table.Table{
 		{[]string{"on following dirs took "}, slowDU},
 		{[]string{"FLAG: --"}, kubeletFlag},
 		{[]string{"Container Manager object based on Node Config"}, nodeConfig},
-		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules", "ailed to initialize CSINode after retrying"}, startFailed},
+		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "remove policy state file", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules", "ailed to initialize CSINode after retrying"}, startFailed},
 		{[]string{"level=fatal", "leaderelection lost"}, embedderEnds},
 		{[]string{"Shutdown manager detected new shutdown event"}, nodeShutdown},
 		{[]string{"on a host using cgroup v1", "cgroup v1 detected", "roup v1 support is in maintenance mode"}, cgroupV1},
@@ -624,9 +624,13 @@ func Heartbeat(r *event.Record) (at time.Time, ok bool) {
 	return at, err == nil
 }
 
+// nodeReady:
+//
+//	≤ 1.20  Recording NodeReady event message for node X; ≥ 1.21 "Recording event message for node" node="X" event="NodeReady"
+//	≥ 1.26  "Fast updating node status as it just became ready"                (of a kubelet that starts)
 func nodeReady(r *event.Record) (event.Event, bool) {
 	told := strings.Contains(r.Raw, "event message for node") && strings.Contains(r.Raw, "NodeReady")
-	return event.New(event.KindNodeReady, "node became Ready"), told || strings.Contains(r.Raw, "Node became ready")
+	return event.New(event.KindNodeReady, "node became Ready"), told || scan.ContainsAny(r.Raw, []string{"Node became ready", "it just became ready"})
 }
 
 // kubeletStart: "Started kubelet"; "Starting kubelet main sync loop" (up to 1.20 without quotes).

@@ -26,6 +26,7 @@ import (
 //	        kubelet.go:1359] Failed to start ContainerManager failed to get rootfs info: …; "Failed to start ContainerManager" err="…"
 //	        Failed to initialize CSINode after retrying: timed out waiting for the condition      (the API server refused it, or did not answer)
 //	        "Failed to start cAdvisor" err="inotify_add_watch /sys/fs/cgroup/…: no space left on device"; "Failed to initialize internal modules" err="…"
+//	≤ 1.37  "Could not initialize checkpoint manager, please drain node and remove policy state file" err="could not restore state from checkpoint: …"
 func startFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimLeft(r.Message(), `"`)
 	reason := table.ErrorOf(r)
@@ -43,16 +44,29 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	), reason != ""
 }
 
+// flagRefused is a kubelet that does not know a flag, as it says so on a terminal, where nothing names it:
+//
+//	Error: failed to parse kubelet flag: unknown flag: --network-plugin
+func flagRefused(r *event.Record) (event.Event, bool) {
+	reason := scan.After(r.Message(), "Error: failed to parse kubelet flag: ")
+	e := event.New(
+		event.KindStartFailed, "the kubelet does not start: "+startWords["flag"], event.FieldReason.Text("flag"), event.FieldError.Text(reason),
+	)
+	e.Component = "kubelet"
+	return e, r.Unit == "" && reason != ""
+}
+
 // embedderEnds is the last word of a program that holds the kubelet and the control plane in one process.
 // One that leads ends when it cannot renew its lease in time.
 //
 //	k3s, rke2  time="…" level=fatal msg="failed to find memory cgroup (v2)"
 //	           time="…" level=fatal msg="leaderelection lost for k3s"
 //	kubelite   F1114 14:22:50.223456    3821 controllermanager.go:321] leaderelection lost
+//	           E0320 20:46:08.223210   53319 controllermanager.go:294] "leaderelection lost"      (1.23 and later)
 func embedderEnds(r *event.Record) (event.Event, bool) {
 	name := embedder(r.Unit)
 	reason := strings.Trim(r.Message(), `" `)
-	if name == "" || r.Level != event.Fatal || reason == "" {
+	if name == "" || reason == "" || r.Level != event.Fatal && reason != "leaderelection lost" {
 		return event.Event{}, false
 	}
 	return event.New(
@@ -80,10 +94,11 @@ var startReasons = []struct {
 	{"swap", []string{"with swap on is not supported", "Swap is on"}},
 	{"cgroup-driver", []string{"kubelet cgroup driver", "is different from docker cgroup driver"}},
 	{"flag", []string{"unknown flag: ", "unknown shorthand flag", "parse kubelet flag", "flag provided but not defined"}},
+	{"state", []string{"restore state from checkpoint", "delete the CPU manager checkpoint", "checkpoint is corrupted"}},
 	{"certificate", []string{"bootstrap kubeconfig", "bootstrap-kubelet", "x509: ", "tls: ", "certificate", "unable to load client CA"}},
 	{"config", []string{
 		"kubelet config file", "validate kubelet configuration", "invalid configuration", "strict decoding error",
-		"unrecognized feature gate", "invalid kubeconfig", "kubeconfig", "invalid kernel flag: ",
+		"unrecognized feature gate", "invalid kubeconfig", "kubeconfig", "invalid kernel flag: ", "eserved Cgroup Limits",
 	}},
 	{"cri", []string{"unknown service runtime."}},
 	{"runtime", []string{"validate service connection", "validate CRI", "runtime API", "container runtime", "Cannot connect to the Docker daemon"}},
@@ -98,6 +113,7 @@ var startWords = map[string]string{
 	"config":    "it does not accept its configuration, or does not find it",
 	"cgroup-v1": "it refuses a node with cgroup v1", "swap": "it refuses a node with swap",
 	"cgroup-driver": "its cgroup driver is not the runtime's", "flag": "it does not know a flag",
+	"state":       "a file in which it keeps the state of CPUs, memory or pods is damaged, or does not fit its configuration",
 	"descriptors": "no inotify watches or open files are left for it", "port": "another program listens on its port",
 	"cri": "the runtime does not serve the CRI, or not the version that it asks for",
 }
@@ -220,6 +236,21 @@ func eviction(r *event.Record) (event.Event, bool) {
 		return e, true
 	}
 	return event.Event{}, false
+}
+
+// toldEviction is the state of a pod that was evicted, as kubectl describes and prints it:
+//
+//	Message:   The node was low on resource: [DiskPressure].
+//	message: 'The node was low on resource: ephemeral-storage. Container app was using 1Gi, which exceeds its request of 0. '
+func toldEviction(r *event.Record) (event.Event, bool) {
+	resource, _, _ := strings.Cut(scan.After(r.Message(), "The node was low on resource: "), ".")
+	resource = strings.Trim(resource, "[] '\"")
+	if of, ok := strings.CutSuffix(resource, "Pressure"); ok { // up to 1.18 the condition stands there
+		resource = strings.ToLower(of)
+	}
+	e := event.New(event.KindEviction, "the kubelet has evicted a pod: the node was short of "+resource, event.FieldWhat.Text("evicted"), event.FieldOf.Text(resource))
+	e.Component = "kubelet"
+	return e, r.Unit == "" && resource != "" && len(resource) < 64
 }
 
 // imageFSFailed is the file system of the images that cannot be read, or cleaned:

@@ -98,11 +98,14 @@ var CRIMethods = []string{
 //	failed to reload cni configuration after receiving fs change event(WRITE "/etc/cni/net.d/10-x.conflist")   error="cni config load failed: …: unexpected end of JSON input: …"
 //	Unable to update cni config: no networks found in /etc/cni/net.d
 //
-// What a pod's sync says of it, pod by pod, is left out.
+// The sync of each pod that waits for it repeats the condition, and is told from the kubelet's own line by caller:
+//
+//	"Error syncing pod, skipping" err="network is not ready: container runtime network not ready: NetworkReady=false reason:… message:…" pod="shop/web-1"
 func NetworkNotReady(r *event.Record) (event.Event, bool) {
+	ofPod := scan.ContainsAny(r.Raw, []string{"rror syncing pod", "network is not ready: "})
 	text := cmp.Or(r.Value("networkReady"), r.Message())
-	if scan.ContainsAny(r.Raw, []string{"rror syncing pod", "network is not ready: "}) {
-		return event.Event{}, false
+	if ofPod {
+		text = strings.TrimRight(cmp.Or(table.ErrorOf(r), r.Message()), "]")
 	}
 	reason, message, _ := strings.Cut(scan.After(text, " reason:"), " message:")
 	if reason == "" {
@@ -113,6 +116,10 @@ func NetworkNotReady(r *event.Record) (event.Event, bool) {
 	}
 	e := event.New(event.KindNetworkNotReady, "the network of the runtime is not ready: "+message)
 	e.Fields = []event.Field{event.FieldReason.Text(reason), event.FieldMessage.Text(message)}
+	if ofPod {
+		e.Text = "a pod waits for the network of the runtime, which is not ready: " + message
+		e.AddFields(event.FieldCaller.Bool(true))
+	}
 	return e, message != ""
 }
 

@@ -127,13 +127,22 @@ func createWaits(r *event.Record) (event.Event, bool) {
 	return e, name != "" || strings.Contains(text, ": context was either ")
 }
 
-// Reserved is what containerd says of a name, and the kubelet after it.
+// Reserved is what containerd says of a name, and the kubelet after it, and what it says on a terminal.
 var Reserved = table.Table{
 	Component: "containerd", Relays: []string{"kubelet"}, Unnamed: "containerd",
 	Rows: []table.Row{
 		{[]string{"failed to reserve container name ", "failed to reserve sandbox name "}, repeated.NameReserved},
 		{[]string{"failed to create containerd task: ", "failed to start containerd task "}, taskNotStarted},
+		{[]string{"containerd: failed to load TOML"}, configRefused},
 	},
+}
+
+// configRefused is a containerd that does not start, where nothing but its own words name it:
+//
+//	containerd: failed to load TOML from /etc/containerd/config.toml: invalid plugin key URI "containerd.runtime.v1.linux" expect io.containerd.x.vx
+func configRefused(r *event.Record) (event.Event, bool) {
+	reason, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "containerd: ")
+	return event.New(event.KindCrash, "containerd ends: "+reason, event.FieldReason.Text(reason)), ok && r.Unit == ""
 }
 
 // taskNotStarted is the state of a container in what kubectl describes, where its shim did not start it in
