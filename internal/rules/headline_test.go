@@ -48,7 +48,7 @@ func sketchHeadline(r *language.Rule, steps uint64) string {
 	e := &event.Event{Start: at(1), End: at(2), Text: "text"}
 	for _, p := range r.Compiled.Headline.ListPlaceholders() {
 		for _, name := range p.Names {
-			e.Fields = append(e.Fields, event.Field{Key: event.Key(name.Field), Value: event.String(name.Field)})
+			e.Fields = append(e.Fields, event.Field{Key: event.Key(name.Field), Value: event.String(strings.ToUpper(name.Field))}) // no word of the headline is
 		}
 	}
 	said := template.Seen{Steps: make([][]*event.Event, len(r.Steps)), Bound: make([]string, len(r.Compiled.Variables)), Own: template.OwnStep}
