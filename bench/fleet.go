@@ -26,8 +26,8 @@ func (o *options) fleetSize() int {
 	return int(min(o.size*mega/fleetText, fleetBundles))
 }
 
-// measureFleet compares what batch takes for many bundles with what analyze takes for the same ones,
-// one after the other, and measures how long the rows of a large fleet take to merge.
+// measureFleet compares what batch takes for many bundles with what analyze takes for the same
+// ones, one after the other, and measures how long the rows of a large fleet take to merge.
 func (o *options) measureFleet(out io.Writer, program, dir string) error {
 	bundles := filepath.Join(dir, "bundles")
 	defer os.RemoveAll(bundles)
@@ -62,7 +62,8 @@ func (o *options) measureFleet(out io.Writer, program, dir string) error {
 	return checkMost("fleet: CPU time of batch by that of analyze", ratio, o.mostBatch)
 }
 
-// printFleet prints what a fleet fifty times as large takes: its rows are merged, the rest is computed.
+// printFleet prints what a fleet fifty times as large takes: its rows are merged, the rest is
+// computed.
 func (o *options) printFleet(out io.Writer, program, results string, batch *contestant, count int) error {
 	size, err := sizeOf(results)
 	if err != nil {
@@ -85,8 +86,8 @@ func (o *options) printFleet(out io.Writer, program, results string, batch *cont
 	return nil
 }
 
-// multiplyRows copies the rows of bundles under other names until there are so many. The report of a
-// copy is that of the bundle.
+// multiplyRows copies the rows of bundles under other names until there are so many. The report of
+// a copy is that of the bundle.
 func multiplyRows(results string, want int) error {
 	dir := filepath.Join(results, "rows")
 	known, err := os.ReadDir(dir)

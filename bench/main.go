@@ -3,11 +3,12 @@
 // same machine, so that the ratio holds where seconds do not.
 //
 // The shape node is a busy node with one incident in it; on it a catalogue of two hundred rules is
-// compared with the one that ships. The shape strace is the output of strace of a container runtime;
-// measured is how many MB of it are read in a second, by syscalls and by analyze. The shape fleet is
-// many small bundles; on it batch is compared with analyze. The shape start is an incident that
-// ships. The shape neighbours compares with other programs that do a part of the same. All other shapes are measured at their
-// size and at a tenth of it, which shows how they grow.
+// compared with the one that ships. The shape strace is the output of strace of a container
+// runtime; measured is how many MB of it are read in a second, by syscalls and by analyze. The
+// shape fleet is many small bundles; on it batch is compared with analyze. The shape start is an
+// incident that ships. The shape neighbours compares with other programs that do a part of the
+// same. All other shapes are measured at their size and at a tenth of it, which shows how they
+// grow.
 package main
 
 import (

@@ -12,7 +12,8 @@ import (
 	"strings"
 )
 
-// neighbour is another program, beside the command of plegdiag that answers the same of the same file.
+// neighbour is another program, beside the command of plegdiag that answers the same of the same
+// file.
 type neighbour struct {
 	asked       string
 	other, ours *contestant
@@ -27,8 +28,8 @@ match($0, /<[0-9.]+>$/) { seconds[name] += substr($0, RSTART + 1, RLENGTH - 2) }
 END { for (name in calls) print name, calls[name], seconds[name] }`
 )
 
-// measureNeighbours compares with programs that do a part of the same: lnav searches the logs for one
-// text, awk counts the calls of a trace, gostackparse parses a goroutine dump.
+// measureNeighbours compares with programs that do a part of the same: lnav searches the logs for
+// one text, awk counts the calls of a trace, gostackparse parses a goroutine dump.
 func (o *options) measureNeighbours(out io.Writer, program, dir string) error {
 	logs, err := o.writeNeighbourLogs(filepath.Join(dir, "logs"))
 	if err != nil {

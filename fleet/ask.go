@@ -30,8 +30,8 @@ const (
 // killedWait is how long the end of a killed program's output is waited for.
 const killedWait = 5 * time.Second
 
-// Ask has DuckDB, a program at that path, answer all questions about the rows in a directory, of the
-// name that a.Rows has there. It writes nothing into the directory.
+// Ask has DuckDB, a program at that path, answer all questions about the rows in a directory, of
+// the name that a.Rows has there. It writes nothing into the directory.
 func Ask(ctx context.Context, program, dir string, a Asked) ([]Answer, error) {
 	out, err := os.MkdirTemp("", "plegdiag-fleet-*")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package fleet asks what the rows of plegdiag batch say of all nodes together. The questions are SQL
-// for DuckDB, which is asked as a program: nothing of it is in plegdiag.
+// Package fleet asks what the rows of plegdiag batch say of all nodes together. The questions are
+// SQL for DuckDB, which is asked as a program: nothing of it is in plegdiag.
 package fleet
 
 import (
@@ -42,8 +42,8 @@ func read(name string) string {
 	return string(text)
 }
 
-// parseQuestion takes a file apart: the first comment line is the title, those after it are what it is
-// about.
+// parseQuestion takes a file apart: the first comment line is the title, those after it are what it
+// is about.
 func parseQuestion(name, text string) Question {
 	q := Question{Name: name}
 	for {
@@ -73,11 +73,12 @@ type Asked struct {
 	Split time.Time
 }
 
-// Script is the SQL that makes the tables and answers all questions. With outDir each answer becomes
-// the file NAME.json there, one JSON object a line; without, DuckDB prints it.
+// Script is the SQL that makes the tables and answers all questions. With outDir each answer
+// becomes the file NAME.json there, one JSON object a line; without, DuckDB prints it.
 func Script(a Asked, outDir string) string {
 	var b strings.Builder
-	// The answers need nothing from the network, and an extension that is missing shall not be fetched.
+	// The answers need nothing from the network, and an extension that is missing shall not be
+	// fetched.
 	b.WriteString("SET autoinstall_known_extensions = false;\n")
 	fmt.Fprintf(&b, "SET VARIABLE rows = %s;\n", literal(a.Rows))
 	if a.Label != "" {

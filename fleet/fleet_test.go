@@ -13,8 +13,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/rows"
 )
 
-// TestQuestions holds that every file is a question that can be put into a script: one statement with a
-// title.
+// TestQuestions holds that every file is a question that can be put into a script: one statement
+// with a title.
 func TestQuestions(t *testing.T) {
 	names, err := fs.Glob(files, "questions/*.sql")
 	require.NoError(t, err)

@@ -58,8 +58,8 @@ type job struct {
 	}
 }
 
-// TestJobIsSafe holds that the Job's parts are its completions, that a drained node costs no try and wrong
-// usage all of them, and that its pods may do nothing but read and write their volumes.
+// TestJobIsSafe holds that the Job's parts are its completions, that a drained node costs no try
+// and wrong usage all of them, and that its pods may do nothing but read and write their volumes.
 func TestJobIsSafe(t *testing.T) {
 	var j job
 	text, err := os.ReadFile("kubernetes/base/job.yaml")
@@ -93,8 +93,8 @@ func TestJobIsSafe(t *testing.T) {
 	require.Contains(t, c.Args, "--timeout=10m")
 }
 
-// TestManifestsAreYAML holds that every file here can be read, and that a kustomization names files that
-// are there.
+// TestManifestsAreYAML holds that every file here can be read, and that a kustomization names files
+// that are there.
 func TestManifestsAreYAML(t *testing.T) {
 	names, err := filepath.Glob("kubernetes/*/*.yaml")
 	require.NoError(t, err)

@@ -65,8 +65,8 @@ func (w *watched) calls() []string {
 	return strings.Fields(strings.ReplaceAll(strings.TrimSpace(string(text)), " ", "_"))
 }
 
-// TestCollectsOnceWhenUnhealthy holds that a kubelet that fails thrice in a row is collected from, once,
-// and again when it was healthy in between.
+// TestCollectsOnceWhenUnhealthy holds that a kubelet that fails thrice in a row is collected from,
+// once, and again when it was healthy in between.
 func TestCollectsOnceWhenUnhealthy(t *testing.T) {
 	w := newWatched(t)
 	for range 2 {
@@ -118,8 +118,8 @@ func TestWatchLooksAgainAndAgain(t *testing.T) {
 	}
 }
 
-// TestCollectsAtOnceWhenTheKubeletComplains holds that /healthz need not fail: it does so only five minutes
-// after the kubelet has stopped to look at its pods.
+// TestCollectsAtOnceWhenTheKubeletComplains holds that /healthz need not fail: it does so only five
+// minutes after the kubelet has stopped to look at its pods.
 func TestCollectsAtOnceWhenTheKubeletComplains(t *testing.T) {
 	w := newWatched(t)
 	line := `"Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.4s ago; threshold is 3m0s"`
@@ -133,8 +133,8 @@ func TestCollectsAtOnceWhenTheKubeletComplains(t *testing.T) {
 	require.Eventually(t, func() bool { return len(w.calls()) == 1 }, 10*time.Second, 10*time.Millisecond)
 }
 
-// TestDetectorRunsTheScript holds that the configuration of the node-problem-detector is JSON and names
-// the script.
+// TestDetectorRunsTheScript holds that the configuration of the node-problem-detector is JSON and
+// names the script.
 func TestDetectorRunsTheScript(t *testing.T) {
 	text, err := os.ReadFile("node/node-problem-detector.json")
 	require.NoError(t, err)

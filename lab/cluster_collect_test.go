@@ -108,8 +108,9 @@ func podItem(t *testing.T, m *bundle.Manifest) bundle.Item {
 	return m.Items[at]
 }
 
-// checkCollected checks what every bundle through the API server has of a node whose kubelet answers:
-// the Node, Events, goroutines twice, settings and journals; and none of the cluster's keys.
+// checkCollected checks what every bundle through the API server has of a node whose kubelet
+// answers: the Node, Events, goroutines twice, settings and journals; and none of the cluster's
+// keys.
 func (m *member) checkCollected(n *node, got collected) bundle.Manifest {
 	t := n.t
 	t.Helper()
@@ -158,8 +159,8 @@ func (n *node) importImage() {
 	n.mustRun("ctr", "-n", "k8s.io", "images", "import", "/opt/lab/plegdiag.tar")
 }
 
-// throughUnhealthy collects through the API server while the node is broken: everything but the pod,
-// of which collect must say that this kubelet starts none.
+// throughUnhealthy collects through the API server while the node is broken: everything but the
+// pod, of which collect must say that this kubelet starts none.
 func throughUnhealthy(want wants) func(n *node) func() {
 	return func(n *node) func() {
 		done := make(chan collected, 1)
@@ -182,9 +183,9 @@ func throughUnhealthy(want wants) func(n *node) func() {
 	}
 }
 
-// throughDeaf collects through the API server while the kubelet cannot ask the API server whether it
-// may answer: the Node and its Events are there, and of what the kubelet should have said the reason
-// why it is not.
+// throughDeaf collects through the API server while the kubelet cannot ask the API server whether
+// it may answer: the Node and its Events are there, and of what the kubelet should have said the
+// reason why it is not.
 func throughDeaf(outcome bundle.Outcome, why string, want wants) func(n *node) func() {
 	return func(n *node) func() {
 		return func() {

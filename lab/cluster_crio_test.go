@@ -18,8 +18,8 @@ import (
 var onCRIO = flag.Bool("crio", false, "with -cluster: nodes have CRI-O instead of containerd")
 
 // buildCRIO builds CRI-O, its program that copies images, and pinns, which is C and makes the
-// namespaces of a pod. No C library is linked: the openpgp of Go checks signatures, and what is left
-// out is not used here (btrfs, device-mapper, seccomp).
+// namespaces of a pod. No C library is linked: the openpgp of Go checks signatures, and what is
+// left out is not used here (btrfs, device-mapper, seccomp).
 func (r *run) buildCRIO() (string, error) {
 	const crio = "github.com/cri-o/cri-o"
 	all := []module{{

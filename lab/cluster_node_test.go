@@ -76,8 +76,8 @@ func (c *cluster) newMember(name string) (*member, error) {
 // clientCertificate is where a kubelet has its certificate and key for the API server, in one file.
 const clientCertificate = "/var/lib/kubelet/pki/kubelet-client-current.pem"
 
-// writeClientCertificate gives the node's kubelet a certificate for the API server, in the place of an
-// older one.
+// writeClientCertificate gives the node's kubelet a certificate for the API server, in the place of
+// an older one.
 func (m *member) writeClientCertificate(name string, life time.Duration) error {
 	id, err := m.authority.issueClient("system:node:"+name, "system:nodes", life)
 	if err != nil {
@@ -89,9 +89,9 @@ func (m *member) writeClientCertificate(name string, life time.Duration) error {
 // reconcilePeriod is how often the kubelet's CPU manager looks for containers to update.
 const reconcilePeriod = 5 * time.Second
 
-// kubeletConfig lets the kubelet run on cgroup version 1 and on a host with swap, and gives nobody's
-// pods away for the host's lack of disk. The static CPU manager updates containers that run. The
-// logs are what collect --node asks for; nothing renews certificates.
+// kubeletConfig lets the kubelet run on cgroup version 1 and on a host with swap, and gives
+// nobody's pods away for the host's lack of disk. The static CPU manager updates containers that
+// run. The logs are what collect --node asks for; nothing renews certificates.
 const kubeletConfig = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 failCgroupV1: false
@@ -232,8 +232,8 @@ func (m *member) createPod(n *node, name string, with podOptions, resources stri
 	require.NoError(n.t, err)
 }
 
-// manifestOf is a pod of one container on the node. Its deletion takes a second or two, and no taint
-// evicts it.
+// manifestOf is a pod of one container on the node. Its deletion takes a second or two, and no
+// taint evicts it.
 func manifestOf(n *node, name string, with podOptions, container string) string {
 	volumes := "[]"
 	if with.volume != "" {

@@ -26,8 +26,8 @@ type onMember struct {
 	wants   wants // what analyze must make of the bundle; links are those with containerd 2
 }
 
-// clusterScenarios are the scenarios that run on nodes of a cluster. A node that breaks stays broken
-// until the API calls it not ready, for PLEG's sake where nothing else is said.
+// clusterScenarios are the scenarios that run on nodes of a cluster. A node that breaks stays
+// broken until the API calls it not ready, for PLEG's sake where nothing else is said.
 var clusterScenarios = map[string]onMember{
 	"healthy":      {ready: true, through: throughHealthy},
 	"busy":         {ready: true, same: true},

@@ -88,8 +88,8 @@ func (n *node) shimPID(sandbox string) string {
 	return n.findPID("^/usr/bin/containerd-shim-runc-v2 .*-id " + sandbox)
 }
 
-// useNetworkPlugin makes lab-cni the network plugin of the node, as configureNetwork does, and waits
-// until the runtime says that the network is ready.
+// useNetworkPlugin makes lab-cni the network plugin of the node, as configureNetwork does, and
+// waits until the runtime says that the network is ready.
 func (n *node) useNetworkPlugin(mode string) {
 	n.t.Helper()
 	n.configureNetwork(mode)

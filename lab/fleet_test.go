@@ -29,9 +29,9 @@ const (
 	fleetMemory  = "300M" // --memory; the bundle hog needs more
 )
 
-// TestFleet runs the Job of fleet/kubernetes on two nodes of a real cluster, over bundles of which three
-// are bad. One pod is killed, one node is drained meanwhile. In the end the rows are those that one machine
-// makes.
+// TestFleet runs the Job of fleet/kubernetes on two nodes of a real cluster, over bundles of which
+// three are bad. One pod is killed, one node is drained meanwhile. In the end the rows are those
+// that one machine makes.
 func TestFleet(t *testing.T) {
 	if !*onCluster || *onCRIO || *debianContainerd {
 		t.Skip("it runs with -cluster alone")
@@ -99,7 +99,8 @@ func bootFleetNode(t *testing.T, name string) *node {
 	return n
 }
 
-// writeOverlay writes what of fleet/kubernetes/base is the lab's: where the bundles are, and the image.
+// writeOverlay writes what of fleet/kubernetes/base is the lab's: where the bundles are, and the
+// image.
 func writeOverlay(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "base"), os.DirFS(filepath.Join(root, "fleet", "kubernetes", "base"))))
@@ -159,8 +160,8 @@ func readFleetRows(t *testing.T, file string) map[string][]map[string]any {
 	}
 }
 
-// writeBundles writes the bundles of a fleet: incidents of the repository, each often, on nodes with
-// other versions; a bomb, one that is cut, and one that needs more memory than it may have.
+// writeBundles writes the bundles of a fleet: incidents of the repository, each often, on nodes
+// with other versions; a bomb, one that is cut, and one that needs more memory than it may have.
 func writeBundles(t *testing.T, dir string) {
 	require.NoError(t, os.MkdirAll(dir, 0o755))
 	random := rand.New(rand.NewPCG(19, 5))

@@ -53,8 +53,8 @@ func packTar(files []file) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// writeImages writes busybox as an OCI layout, for containerd and CRI-O, and as a plain root file system,
-// for docker import; and the built plegdiag as an image of its own.
+// writeImages writes busybox as an OCI layout, for containerd and CRI-O, and as a plain root file
+// system, for docker import; and the built plegdiag as an image of its own.
 func writeImages(dir string) error {
 	path, err := exec.LookPath("busybox")
 	if err != nil {

@@ -29,7 +29,8 @@ type node struct {
 	nspawn *exec.Cmd
 	leader int // its PID 1, as the host sees it
 	booted time.Time
-	// from is since when its evidence is judged: its boot, or later where the scenario is about what follows.
+	// from is since when its evidence is judged: its boot, or later where the scenario is about what
+	// follows.
 	from   time.Time
 	disk   *disk
 	member *member // of a cluster; nil where a simulated kubelet runs
@@ -116,9 +117,9 @@ func (r *run) boot(t *testing.T, name, slow string) *node {
 }
 
 // unlockCgroups makes the hierarchies of cgroup version 1 writable, which systemd-nspawn mounts
-// read-only. Systemd looks once, when it starts, which of them it can write, and manages those. It must
-// find none: with the first of them alone, cpu, it takes cpu and cpuacct for one hierarchy and removes
-// there what the kubelet needs. Its socket is there after that look.
+// read-only. Systemd looks once, when it starts, which of them it can write, and manages those. It
+// must find none: with the first of them alone, cpu, it takes cpu and cpuacct for one hierarchy and
+// removes there what the kubelet needs. Its socket is there after that look.
 func (n *node) unlockCgroups() {
 	n.t.Helper()
 	n.waitFor(60*time.Second, "systemd", func() bool { _, err := os.Stat(n.hostPath("/run/systemd/private")); return err == nil })

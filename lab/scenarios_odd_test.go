@@ -176,8 +176,9 @@ var oddScenarios = []scenario{
 	},
 }
 
-// freezeDisk freezes the file system of the slow disk, as a backup does before it copies the disk. It is
-// thawed by thaw, and after some minutes in any case: nobody can unmount a frozen file system.
+// freezeDisk freezes the file system of the slow disk, as a backup does before it copies the disk.
+// It is thawed by thaw, and after some minutes in any case: nobody can unmount a frozen file
+// system.
 func (n *node) freezeDisk() (thaw func()) {
 	n.t.Helper()
 	thaw = func() { _ = exec.Command("fsfreeze", "--unfreeze", n.disk.point).Run() } // it may be thawed
@@ -190,7 +191,8 @@ func (n *node) freezeDisk() (thaw func()) {
 	return thaw
 }
 
-// failDisk makes the file system of the slow disk find an error, for which it is read-only from then on.
+// failDisk makes the file system of the slow disk find an error, for which it is read-only from
+// then on.
 func (n *node) failDisk() {
 	n.t.Helper()
 	out, err := exec.Command("mount", "-o", "remount,errors=remount-ro", n.disk.point).CombinedOutput()

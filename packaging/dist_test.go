@@ -110,7 +110,8 @@ func contentOf(t *testing.T, path string) []string {
 	return strings.Fields(output(t, "tar", "-tzf", path))
 }
 
-// packaged are the files of a package and their modes, besides man pages; %s is the directory for zsh.
+// packaged are the files of a package and their modes, besides man pages; %s is the directory for
+// zsh.
 const packaged = `-rwxr-xr-x /usr/bin/plegdiag
 -rw-r--r-- /usr/share/bash-completion/completions/plegdiag
 -rw-r--r-- /usr/share/doc/plegdiag/copyright

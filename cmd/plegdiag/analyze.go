@@ -136,7 +136,8 @@ func analyze(ctx context.Context, o *analyzeOptions, s cli.Streams) error {
 	return nil
 }
 
-// isPaged says that what goes to stdout is longer than a screen, and the user did not refuse a pager.
+// isPaged says that what goes to stdout is longer than a screen, and the user did not refuse a
+// pager.
 func (o *analyzeOptions) isPaged(look *report.Options) bool {
 	return look.Full && !o.title && !o.noPager && o.output.Text == "text"
 }
@@ -183,8 +184,8 @@ type reportFile struct {
 }
 
 // reportFiles checks the files of --report before the work begins. A file that exists is refused at
-// once, and the answer is printed all the same: who waits for it needs it. Refused are the errors of
-// those.
+// once, and the answer is printed all the same: who waits for it needs it. Refused are the errors
+// of those.
 func reportFiles(o *analyzeOptions, s cli.Streams) (files []reportFile, refused []error, err error) {
 	for _, path := range o.reports {
 		format, ok := report.ByEnding(path)

@@ -237,8 +237,8 @@ func TestCollectNamesHungContainer(t *testing.T) {
 	require.Regexp(t, `ContainerStatus\(aaaaaaaaaaaa\) gave collect no answer in 5(\.\d)?s, while the daemon answered another call in \d`, out.String())
 }
 
-// waitsLong skips a test that waits for what does not answer, half a minute, when only the short ones are
-// wanted.
+// waitsLong skips a test that waits for what does not answer, half a minute, when only the short
+// ones are wanted.
 func waitsLong(t *testing.T) {
 	t.Helper()
 	if testing.Short() {

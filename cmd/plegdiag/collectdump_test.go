@@ -22,9 +22,9 @@ import (
 // dumperStandIn is the first argument of this test's own binary as a daemon that dumps.
 const dumperStandIn = "dumper-stand-in"
 
-// standInForDumper writes a dump for each SIGUSR1, where the daemon would whose name it has: the first
-// 100 times. With the argument vfork, one of its threads has begun to start a program, and does not
-// come to it.
+// standInForDumper writes a dump for each SIGUSR1, where the daemon would whose name it has: the
+// first 100 times. With the argument vfork, one of its threads has begun to start a program, and
+// does not come to it.
 func standInForDumper() {
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, syscall.SIGUSR1)
@@ -61,8 +61,9 @@ func holdVfork() {
 	}
 }
 
-// signalled runs a collection that sends signals, in namespaces of its own: no daemon of this machine
-// is there to be signalled. The script begins; /mnt is the returned directory, /tmp and /run are empty.
+// signalled runs a collection that sends signals, in namespaces of its own: no daemon of this
+// machine is there to be signalled. The script begins; /mnt is the returned directory, /tmp and
+// /run are empty.
 func signalled(t *testing.T, script string, args ...string) (dir string, m *bundle.Manifest) {
 	t.Helper()
 	asRoot(t)
@@ -160,8 +161,8 @@ sleep 1`, "--only", "clock,threads,signals,remove-dumps", "--remove-dumps")
 	require.Contains(t, string(content(t, filepath.Join(dir, "b.tgz"), earlier)), "[earlier]")
 }
 
-// Neither a daemon that is about to start a program is signalled, nor its child, which has its memory
-// and its handlers.
+// Neither a daemon that is about to start a program is signalled, nor its child, which has its
+// memory and its handlers.
 func TestCollectSignalsNobodyInVfork(t *testing.T) {
 	t.Parallel()
 	dir, m := signalled(t, `/mnt/containerd `+dumperStandIn+` vfork &

@@ -150,8 +150,8 @@ func firstScreen(t *testing.T, path string) string {
 	return strings.Join(strings.Fields(out.String()), " ")
 }
 
-// A collection that ends early says so, and analyze says it on its first screen. What was asked at that
-// moment, and could not answer any more, does not count as silent.
+// A collection that ends early says so, and analyze says it on its first screen. What was asked at
+// that moment, and could not answer any more, does not count as silent.
 func TestCollectEndsEarly(t *testing.T) {
 	t.Parallel()
 	start := func(t *testing.T, args ...string) (*exec.Cmd, string) {
@@ -265,8 +265,9 @@ func TestCollectFailedWrites(t *testing.T) {
 	})
 }
 
-// lyingDisk is a file system on a disk that has less room than it says, as thin provisioning has. Its
-// blocks are pages: the loop device takes it for a success when the disk has room for the beginning.
+// lyingDisk is a file system on a disk that has less room than it says, as thin provisioning has.
+// Its blocks are pages: the loop device takes it for a success when the disk has room for the
+// beginning.
 func lyingDisk(t *testing.T) (mount string) {
 	t.Helper()
 	asRoot(t)

@@ -145,8 +145,8 @@ func collectThrough(ctx context.Context, o *collectOptions, s cli.Streams) error
 	})
 }
 
-// printLines makes a pipe whose content is printed as lines that a log can carry. end waits until all of
-// it is.
+// printLines makes a pipe whose content is printed as lines that a log can carry. end waits until
+// all of it is.
 func printLines(s cli.Streams) (pipe *os.File, end func() error, err error) {
 	r, w, err := os.Pipe()
 	if err != nil {

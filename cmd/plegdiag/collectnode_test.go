@@ -24,8 +24,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/collect/carry"
 )
 
-// throughAPI runs collect --node against a fake cluster. Nothing that it writes may hold what is in the
-// kubeconfig.
+// throughAPI runs collect --node against a fake cluster. Nothing that it writes may hold what is in
+// the kubeconfig.
 func throughAPI(t *testing.T, f *fakeCluster, args ...string) (status int, path, stderr string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "b.tgz")
@@ -45,7 +45,8 @@ func throughAPI(t *testing.T, f *fakeCluster, args ...string) (status int, path,
 // quickly leaves out the second dump, which waits for 20 s.
 const quickly = "--skip=dumps-again"
 
-// outcomes are the outcomes of a manifest's items, by name, with the moment in a dump's name left out.
+// outcomes are the outcomes of a manifest's items, by name, with the moment in a dump's name left
+// out.
 func outcomes(m *bundle.Manifest) map[string]bundle.Outcome {
 	all := map[string]bundle.Outcome{}
 	for i := range m.Items {
@@ -54,8 +55,8 @@ func outcomes(m *bundle.Manifest) map[string]bundle.Outcome {
 	return all
 }
 
-// A bundle through the API server is one that analyze reads: the node, its conditions, Events, and the
-// kubelet's stacks.
+// A bundle through the API server is one that analyze reads: the node, its conditions, Events, and
+// the kubelet's stacks.
 func TestCollectThroughAPI(t *testing.T) {
 	t.Parallel()
 	f := newFakeCluster(t)
@@ -247,8 +248,8 @@ func TestNoNode(t *testing.T) {
 	require.NoFileExists(t, path)
 }
 
-// A kubelet that does not answer holds nothing up but its own requests, each for its bound; the time
-// limit ends the rest, and the bundle says so.
+// A kubelet that does not answer holds nothing up but its own requests, each for its bound; the
+// time limit ends the rest, and the bundle says so.
 func TestSilentKubelet(t *testing.T) {
 	t.Parallel()
 	f := newFakeCluster(t)
@@ -290,8 +291,8 @@ func TestNodeClock(t *testing.T) {
 	}
 }
 
-// throughPod runs the program as the pod does, below / as the node's root. What it prints to standard
-// error comes between.
+// throughPod runs the program as the pod does, below / as the node's root. What it prints to
+// standard error comes between.
 func throughPod(t *testing.T) func(args []string, w io.Writer) {
 	return func(args []string, w io.Writer) {
 		i := slices.Index(args, "--chroot")
@@ -314,7 +315,8 @@ func throughPod(t *testing.T) func(args []string, w io.Writer) {
 // podArgs ask for a pod and little else.
 var podArgs = []string{"--debug-pod", "--image", "registry/plegdiag:1", "--namespace", "plegdiag", "--only", "node,pod"}
 
-// A pod of the node brings a bundle of its own, also when following its log breaks off, and is deleted.
+// A pod of the node brings a bundle of its own, also when following its log breaks off, and is
+// deleted.
 func TestDebugPod(t *testing.T) {
 	t.Parallel()
 	f := newFakeCluster(t)
@@ -354,7 +356,8 @@ func saveLog(f *fakeCluster) {
 	}
 }
 
-// A kubelet whose PLEG is unhealthy starts no pod: that is said within 30 s, and the pod is deleted.
+// A kubelet whose PLEG is unhealthy starts no pod: that is said within 30 s, and the pod is
+// deleted.
 func TestPodThatDoesNotStart(t *testing.T) {
 	waitsLong(t)
 	t.Parallel()

@@ -74,9 +74,10 @@ type sent struct {
 	err         error
 }
 
-// runAndWatch runs collect in a directory of its own, and looks at its processes' arguments meanwhile:
-// the arguments are hidden before the run ends, and once hidden they stay so. When that happens is
-// not asked: it is as soon as the program's own code runs, which a busy machine can delay.
+// runAndWatch runs collect in a directory of its own, and looks at its processes' arguments
+// meanwhile: the arguments are hidden before the run ends, and once hidden they stay so. When that
+// happens is not asked: it is as soon as the program's own code runs, which a busy machine can
+// delay.
 func runAndWatch(t *testing.T, environment []string, args ...string) sent {
 	t.Helper()
 	got := sent{dir: t.TempDir()}

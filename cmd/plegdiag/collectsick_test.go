@@ -266,8 +266,9 @@ func freezing(t *testing.T) (mount string, freeze, thaw func()) {
 	return mount, freeze, thaw
 }
 
-// The disk of the bundle freezes while it is written. If it thaws, the bundle is whole; if not, collect
-// comes back in its time, says where its writer is stuck, and what was written before can be read.
+// The disk of the bundle freezes while it is written. If it thaws, the bundle is whole; if not,
+// collect comes back in its time, says where its writer is stuck, and what was written before can
+// be read.
 func TestCollectDiskFreezes(t *testing.T) {
 	t.Parallel()
 	mount, freeze, thaw := freezing(t)

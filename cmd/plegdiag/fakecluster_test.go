@@ -209,7 +209,8 @@ func (f *fakeCluster) serveNode(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// serveEvents serves two pages of Events of kubelets: the API server does not know which node is meant.
+// serveEvents serves two pages of Events of kubelets: the API server does not know which node is
+// meant.
 func (f *fakeCluster) serveEvents(w http.ResponseWriter, r *http.Request) {
 	event := func(kind, name, host, reason, message string) map[string]any {
 		return map[string]any{
@@ -283,8 +284,8 @@ func (f *fakeCluster) serveKubelet(w http.ResponseWriter, r *http.Request, path 
 	}
 }
 
-// writeStalledKubelet writes the journal of a kubelet whose relist has not come back for 55 minutes, as
-// journalctl --utc -o short-precise prints it.
+// writeStalledKubelet writes the journal of a kubelet whose relist has not come back for 55
+// minutes, as journalctl --utc -o short-precise prints it.
 func writeStalledKubelet(w io.Writer, now time.Time) {
 	begun := now.UTC().Add(-55 * time.Minute)
 	for at := begun.Add(3 * time.Minute); at.Before(now); at = at.Add(5 * time.Second) {

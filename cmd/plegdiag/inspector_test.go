@@ -15,8 +15,8 @@ import (
 // inspector is the protocol's own inspector; later ones need Node.js 22.
 const inspector = "@modelcontextprotocol/inspector@0.15.0"
 
-// TestInspector: the protocol's own inspector, a client of another make, lists and calls the tools of
-// the program as it ships.
+// TestInspector: the protocol's own inspector, a client of another make, lists and calls the tools
+// of the program as it ships.
 func TestInspector(t *testing.T) {
 	dir := t.TempDir()
 	built := filepath.Join(dir, "plegdiag")

@@ -53,18 +53,19 @@ func TestMain(m *testing.M) {
 	if raced { // collect works as long as it waits, then
 		atOnce = 4
 	}
-	// The tests of collect mostly wait, for daemons that do not answer. The flag -parallel says otherwise.
+	// The tests of collect mostly wait, for daemons that do not answer. The flag -parallel says
+	// otherwise.
 	_ = flag.Set("test.parallel", strconv.Itoa(max(atOnce, runtime.GOMAXPROCS(0))))
 	testscript.Main(m, map[string]func(){"plegdiag": main})
 }
 
-// raceOptions is the variable with the options of the race detector: without those of make race a program
-// sleeps a second before it exits.
+// raceOptions is the variable with the options of the race detector: without those of make race a
+// program sleeps a second before it exits.
 const raceOptions = "GORACE"
 
-// racedScripts are those that run with the race detector, which makes each take many times as long: every
-// command as its help shows it, and those that start what no other does. The workers of batch and the
-// ends of archives have tests of their own packages.
+// racedScripts are those that run with the race detector, which makes each take many times as long:
+// every command as its help shows it, and those that start what no other does. The workers of batch
+// and the ends of archives have tests of their own packages.
 var racedScripts = []string{
 	"testdata/script/examples.txtar", "testdata/script/nodes.txtar", "testdata/script/collectnode.txtar", "testdata/script/syscalls.txtar",
 }

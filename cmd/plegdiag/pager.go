@@ -12,8 +12,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
-// pageOutput lets write write to out, on a terminal through the pager: the program of PAGER, or less.
-// Without a pager that starts, and where out is no terminal, it writes to out itself.
+// pageOutput lets write write to out, on a terminal through the pager: the program of PAGER, or
+// less. Without a pager that starts, and where out is no terminal, it writes to out itself.
 func pageOutput(out io.Writer, write func(io.Writer) error) error {
 	program := pagerProgram()
 	terminal, ok := out.(*os.File)

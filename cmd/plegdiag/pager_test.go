@@ -41,8 +41,8 @@ func showOn(t *testing.T, args ...string) (shown string, status int) {
 	return strings.ReplaceAll(all.String(), "\r\n", "\n"), <-done
 }
 
-// A whole report on a terminal goes through the user's pager; one screen, other forms and what a flag
-// says do not.
+// A whole report on a terminal goes through the user's pager; one screen, other forms and what a
+// flag says do not.
 func TestPager(t *testing.T) {
 	const bundle = "../../testdata/seed-short-tasks/bundle"
 	t.Setenv("PAGER", "sed s/^/paged:/")

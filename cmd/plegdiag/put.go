@@ -63,8 +63,8 @@ func (o *putOptions) request(output string) (*put.Request, error) {
 	return r, nil
 }
 
-// proxyVariables are what net/http and crypto/x509 read of the environment, for the process that sends
-// the bundle: that one gets no other variable.
+// proxyVariables are what net/http and crypto/x509 read of the environment, for the process that
+// sends the bundle: that one gets no other variable.
 func proxyVariables() (all []string) {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"} {
 		for _, spelling := range []string{name, strings.ToLower(name)} {
@@ -76,8 +76,8 @@ func proxyVariables() (all []string) {
 	return all
 }
 
-// sendBundle sends a bundle that was written, and says what became of it. A signal ends it; the bundle
-// stays then.
+// sendBundle sends a bundle that was written, and says what became of it. A signal ends it; the
+// bundle stays then.
 func sendBundle(s cli.Streams, path string, send func(ctx context.Context) (put.Report, error)) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -102,9 +102,9 @@ func sendBundle(s cli.Streams, path string, send func(ctx context.Context) (put.
 // secretFlags are those whose values other users must not see in the list of processes.
 var secretFlags = []string{"--put", "--put-header"}
 
-// hideArguments returns a copy of the command line, and overwrites the values of secretFlags where the
-// kernel shows them: in the memory that the process was started with, which os.Args points to (runtime
-// goargs of Go). The list of processes has them only until then.
+// hideArguments returns a copy of the command line, and overwrites the values of secretFlags where
+// the kernel shows them: in the memory that the process was started with, which os.Args points to
+// (runtime goargs of Go). The list of processes has them only until then.
 func hideArguments(args []string) []string {
 	kept := make([]string, len(args))
 	for i := range args {

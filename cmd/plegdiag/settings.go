@@ -18,8 +18,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/cli"
 )
 
-// settings are the flags whose defaults a user may choose, once for all commands that have them. They
-// change how text looks: never what is found, and never what programs read.
+// settings are the flags whose defaults a user may choose, once for all commands that have them.
+// They change how text looks: never what is found, and never what programs read.
 var settings = []string{"color", "display-tz", "full", "no-pager", "verbose"}
 
 // variableOf is the environment variable of a setting: "PLEGDIAG_COLOR".
@@ -104,8 +104,8 @@ func (p *preferences) findDefault(setting string) (value, source string) {
 	return "", ""
 }
 
-// applyPreferences gives flags that were not given the values that the user chose. What is wrong with
-// those is no reason to stop: an analysis is more urgent.
+// applyPreferences gives flags that were not given the values that the user chose. What is wrong
+// with those is no reason to stop: an analysis is more urgent.
 func applyPreferences(cmd *cobra.Command, s cli.Streams) {
 	has := func(setting string) bool { return cmd.Flags().Lookup(setting) != nil }
 	if !slices.ContainsFunc(settings, has) { // collect runs where a home directory may hang

@@ -129,8 +129,8 @@ func stacks(ctx context.Context, o *stacksOptions, s cli.Streams) error {
 	return errors.Join(unwritten, render(s.Out, &shown, look))
 }
 
-// checkProfile checks the file of --pprof before the work begins. One that exists is refused at once,
-// and the answer is printed all the same.
+// checkProfile checks the file of --pprof before the work begins. One that exists is refused at
+// once, and the answer is printed all the same.
 func (o *stacksOptions) checkProfile(profile *cli.OutputFile, s cli.Streams) (refused, err error) {
 	if o.pprof == "" {
 		return nil, nil

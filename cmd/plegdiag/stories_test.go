@@ -12,9 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The pages of docs/stories show what their commands print, no more and no less. A block that begins
-// with ```console holds commands, each behind "$ ", and below each what it prints. All commands of a
-// page run in one shell, in a directory with nothing but the bundle that the page links to.
+// The pages of docs/stories show what their commands print, no more and no less. A block that
+// begins with ```console holds commands, each behind "$ ", and below each what it prints. All
+// commands of a page run in one shell, in a directory with nothing but the bundle that the page
+// links to.
 func TestStories(t *testing.T) {
 	pages, err := filepath.Glob("../../docs/stories/*.md")
 	require.NoError(t, err)

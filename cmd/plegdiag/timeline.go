@@ -126,8 +126,8 @@ func printTimeline(ctx context.Context, o *timelineOptions, s cli.Streams) error
 	return format.Render(s.Out, selection, look)
 }
 
-// warnOfComponents says which of the components that are asked for nothing is of, and which names are
-// near.
+// warnOfComponents says which of the components that are asked for nothing is of, and which names
+// are near.
 func (o *timelineOptions) warnOfComponents(sel *report.Selection, s cli.Streams) {
 	of := map[string]bool{}
 	for _, e := range sel.Incident.Timeline.Events {

@@ -27,8 +27,8 @@ func printVersion(s cli.Streams) error {
 	return err
 }
 
-// What the linker stamps into a release (Makefile); empty in other builds. The date is the commit's:
-// the same commit gives the same bytes whenever it is built.
+// What the linker stamps into a release (Makefile); empty in other builds. The date is the
+// commit's: the same commit gives the same bytes whenever it is built.
 var stampedVersion, stampedCommit, stampedDate string
 
 // versionLine is what the command version and the flag --version print.

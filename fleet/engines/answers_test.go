@@ -108,7 +108,8 @@ func TestCauses(t *testing.T) {
 	require.Equal(t, string(look(1, "", 0).Report), found["causes"][1]["report"], "the surest")
 }
 
-// TestVersionsAgainstOracle holds the shares, the lift and its interval against the same sums in Go.
+// TestVersionsAgainstOracle holds the shares, the lift and its interval against the same sums in
+// Go.
 func TestVersionsAgainstOracle(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var all []rows.Row
@@ -148,8 +149,8 @@ func TestVersionsAgainstOracle(t *testing.T) {
 	}
 }
 
-// wilson is the interval of a share: the rates p for which the share lies 1.96 standard deviations away,
-// found by halving, not by its formula.
+// wilson is the interval of a share: the rates p for which the share lies 1.96 standard deviations
+// away, found by halving, not by its formula.
 func wilson(hit, of float64) (low, high float64) {
 	share := hit / of
 	away := func(p float64) float64 { return math.Abs(share-p) - 1.96*math.Sqrt(p*(1-p)/of) }
@@ -286,8 +287,8 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestSpeed holds that the answers about 2 000 bundles are there within a second, and those about more
-// (-bundles) in the same proportion.
+// TestSpeed holds that the answers about 2 000 bundles are there within a second, and those about
+// more (-bundles) in the same proportion.
 func TestSpeed(t *testing.T) {
 	all := randomFleet(*fleetSize)
 	best := time.Hour

@@ -14,7 +14,8 @@ import (
 	_ "github.com/duckdb/duckdb-go/v2"
 )
 
-// TestMain is also the program duckdb: with its flags it runs the SQL of standard input, as that does.
+// TestMain is also the program duckdb: with its flags it runs the SQL of standard input, as that
+// does.
 func TestMain(m *testing.M) {
 	if !slices.Contains(os.Args, "-batch") && filepath.Base(os.Args[0]) != "duckdb" {
 		os.Exit(m.Run())

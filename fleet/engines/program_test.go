@@ -14,8 +14,8 @@ import (
 // bundles are incidents of the repository; the last one has no cause.
 var bundles = []string{"lab-umount2", "lab-dbus-stall", "lab-cluster-stopped-runtime", "lab-guest-io-max", "lab-healthy", "tickets/aks-304"}
 
-// TestProgram runs the program with DuckDB as its users do: every example of its help, on bundles of the
-// repository. All links of the page lead to a report.
+// TestProgram runs the program with DuckDB as its users do: every example of its help, on bundles
+// of the repository. All links of the page lead to a report.
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	run := func(name string, args ...string) string {

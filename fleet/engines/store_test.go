@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestStore holds that what a node sends to a presigned URL of an object store is there whole, and that
-// what is copied from the store can be analysed.
+// TestStore holds that what a node sends to a presigned URL of an object store is there whole, and
+// that what is copied from the store can be analysed.
 func TestStore(t *testing.T) {
 	server := httptest.NewServer(gofakes3.New(s3mem.New()).Server())
 	t.Cleanup(server.Close)

@@ -24,8 +24,8 @@ var (
 	pageInText  = regexp.MustCompile(`\bdocs/[\w/-]+\.md(?:#[\w-]+)?`)
 )
 
-// TestLinks: every relative link of every document leads to a file that is there, and its anchor to a
-// heading of that file. So does every page of docs that a document names without a link.
+// TestLinks: every relative link of every document leads to a file that is there, and its anchor to
+// a heading of that file. So does every page of docs that a document names without a link.
 func TestLinks(t *testing.T) {
 	checked, linked := 0, map[string]bool{}
 	for _, page := range documents(t) {

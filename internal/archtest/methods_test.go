@@ -13,9 +13,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestUnusedMethodsAreLeftOut: the linker leaves out methods that nobody calls. It cannot where code
-// that may run looks methods up by names which it learns then, as text/template and html/template do
-// (reflect.Value.MethodByName): every exported method of every type stays, an eighth of the program.
+// TestUnusedMethodsAreLeftOut: the linker leaves out methods that nobody calls. It cannot where
+// code that may run looks methods up by names which it learns then, as text/template and
+// html/template do (reflect.Value.MethodByName): every exported method of every type stays, an
+// eighth of the program.
 func TestUnusedMethodsAreLeftOut(t *testing.T) {
 	// What this test looks at is what go test runs it again for.
 	for _, source := range []string{"cmd", "internal", "docs", "fleet", "go.mod"} {
@@ -46,8 +47,8 @@ func main() { _ = template.Must(template.New("").Parse("")).Execute(os.Stdout, n
 // attribute is what the linker says of a symbol behind its name.
 var attribute = regexp.MustCompile(` <[A-Z][A-Za-z]*>`)
 
-// chainToLookup is how a program comes to look methods up by name: a function, what that one needs, and
-// so on; empty where it does not.
+// chainToLookup is how a program comes to look methods up by name: a function, what that one needs,
+// and so on; empty where it does not.
 func chainToLookup(t *testing.T, dir, pkg string) (chain []string) {
 	build := exec.Command("go", "build", "-ldflags=-dumpdep", "-o", filepath.Join(t.TempDir(), "program"), pkg)
 	build.Dir = dir

@@ -19,10 +19,10 @@ import (
 // starter is the package that starts goroutines; everything else is plain functions.
 const starter = "internal/incident"
 
-// touchers are the packages that touch the machine or ask the cluster: they have its clock, their own
-// secrets, and goroutines around what may hang. Batch starts processes: it waits for several of them,
-// and says how long that still takes; mcp answers several clients at the same time. What is found in a
-// bundle depends on none of it.
+// touchers are the packages that touch the machine or ask the cluster: they have its clock, their
+// own secrets, and goroutines around what may hang. Batch starts processes: it waits for several of
+// them, and says how long that still takes; mcp answers several clients at the same time. What is
+// found in a bundle depends on none of it.
 var touchers = map[string]bool{"internal/collect": true, "internal/collect/apiserver": true, "internal/batch": true, "internal/mcp": true}
 
 // touching are what it may use besides.
@@ -128,13 +128,13 @@ func complaints(t *testing.T, name string, src []byte) []string {
 	return found
 }
 
-// commands is the one package below internal/rules that knows programs: those whose commands change a
-// node or its pods.
+// commands is the one package below internal/rules that knows programs: those whose commands change
+// a node or its pods.
 const commands = "internal/rules/shell"
 
-// nodeWords are names of what rules speak of. The engine, with all below it, must know none of them:
-// what a program of the node does stands in the catalogue, in the observers, in timeline or in story.
-// Comments may give examples; the schema of rules is made from them.
+// nodeWords are names of what rules speak of. The engine, with all below it, must know none of
+// them: what a program of the node does stands in the catalogue, in the observers, in timeline or
+// in story. Comments may give examples; the schema of rules is made from them.
 var nodeWords = regexp.MustCompile(`PLEG|\bCRI|(?i:relist|\bstall|kubelet|containerd|docker|\bcri-?o|\brunc|\bshim|systemd|listcontainers|podsandbox|containerstatus)`)
 
 func TestEngineKnowsNoProgram(t *testing.T) {
@@ -164,7 +164,8 @@ func TestEngineKnowsNoProgram(t *testing.T) {
 	}
 }
 
-// findNodeWords says, with positions, which names and texts of a file speak of a program of the node.
+// findNodeWords says, with positions, which names and texts of a file speak of a program of the
+// node.
 func findNodeWords(t *testing.T, name string, src []byte) (found []string) {
 	t.Helper()
 	fset := token.NewFileSet()

@@ -23,7 +23,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// vocabulary is the package that declares the kinds and fields of events. Every other package that ships uses its constants.
+// vocabulary is the package that declares the kinds and fields of events. Every other package that
+// ships uses its constants.
 const vocabulary = module + "internal/event"
 
 // compiled is one package as go list prints it, with the file of its exported types.
@@ -33,7 +34,8 @@ type compiled struct {
 	Standard                bool
 }
 
-// TestVocabulary: a kind or a field written as a string literal may have a slip that the compiler does not see.
+// TestVocabulary: a kind or a field written as a string literal may have a slip that the compiler
+// does not see.
 func TestVocabulary(t *testing.T) {
 	cmd := exec.Command("go", "list", "-export", "-deps", "-json=ImportPath,Dir,Export,GoFiles,Standard", module+"cmd/...", module+"internal/...")
 	cmd.Stderr = os.Stderr

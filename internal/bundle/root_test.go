@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A root holds its inputs: what lies outside is not opened, by whatever name, and a link that is put
-// in the place of a file while the directory is walked leads nowhere either.
+// A root holds its inputs: what lies outside is not opened, by whatever name, and a link that is
+// put in the place of a file while the directory is walked leads nowhere either.
 func TestRoot(t *testing.T) {
 	dir := t.TempDir()
 	inside := filepath.Join(dir, "inside")

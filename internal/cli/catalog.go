@@ -66,8 +66,8 @@ func RuleFiles(path string) (language.Files, error) {
 // MaxRuleLine bounds a line of a rule that is shown, in columns; no rule file is that long.
 const MaxRuleLine = 1 << 20
 
-// CompleteRules completes the first argument of a command with the ids of rules, also of those that its
-// flag --rules names.
+// CompleteRules completes the first argument of a command with the ids of rules, also of those that
+// its flag --rules names.
 func CompleteRules(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	dirs, _ := cmd.Flags().GetStringArray("rules") // nil when there is no such flag
 	slices.Sort(dirs)

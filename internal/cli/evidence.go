@@ -78,8 +78,8 @@ func parseLimits(given map[string]string) (l bundle.Limits, err error) {
 	return l, nil
 }
 
-// ParseSize reads a number of bytes. It may end in K, M, G or T, powers of 1024; ok is false for any other
-// text, and for a number that does not fit.
+// ParseSize reads a number of bytes. It may end in K, M, G or T, powers of 1024; ok is false for
+// any other text, and for a number that does not fit.
 func ParseSize(text string) (size int64, ok bool) {
 	shift := 0
 	if i := strings.IndexAny(text, "KMGT"); i >= 0 && i == len(text)-1 {

@@ -62,8 +62,8 @@ func (c *Choice) Set(s string) error {
 // Type implements pflag.Value.
 func (c *Choice) Type() string { return "string" }
 
-// SuggestNames is a hint for a name that does not exist: the nearest that do. The command list shows
-// all of them.
+// SuggestNames is a hint for a name that does not exist: the nearest that do. The command list
+// shows all of them.
 func SuggestNames(names []string, wrong, list string) string {
 	if near := spelling.NearestNames(wrong, names); len(near) > 0 {
 		return "did you mean " + strings.Join(near, " or ") + "?"

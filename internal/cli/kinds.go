@@ -7,8 +7,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// KindsNamed returns the kinds of events that a name stands for: one, those of a group, or all for an
-// empty name. None for a name that is neither.
+// KindsNamed returns the kinds of events that a name stands for: one, those of a group, or all for
+// an empty name. None for a name that is neither.
 func KindsNamed(name string) []event.KindInfo {
 	if kind := event.KindNamed(event.Kind(name)); kind != nil {
 		return []event.KindInfo{*kind}

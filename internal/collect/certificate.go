@@ -27,8 +27,8 @@ func certificateTask() *task {
 	}
 }
 
-// readCertificates writes the dates of certificates in the words of openssl x509 -noout -subject -issuer
-// -dates, and when they were read. What else stands in the files, as keys do, is left out.
+// readCertificates writes the dates of certificates in the words of openssl x509 -noout -subject
+// -issuer -dates, and when they were read. What else stands in the files, as keys do, is left out.
 func readCertificates(t *task, out itemWriter) result {
 	var g guard
 	r := result{outcome: bundle.Absent, why: "no certificate in any of the usual files"}

@@ -16,8 +16,8 @@ var nodeClock = time.Now //nolint:forbidigo // a collection happens now
 // now is the time that is written down. Differences of it are wrong when somebody sets the clock.
 func now() time.Time { return nodeClock().UTC() }
 
-// moment is the time that bounds are counted from: it holds a reading that goes on when somebody sets
-// the clock. A time in UTC has lost it (time.Time.UTC), and so no bound would be one.
+// moment is the time that bounds are counted from: it holds a reading that goes on when somebody
+// sets the clock. A time in UTC has lost it (time.Time.UTC), and so no bound would be one.
 func moment() time.Time { return nodeClock() }
 
 // clockStep is how far the clock was set forward since a moment; zero when only differences of the

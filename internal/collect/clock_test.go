@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// setClock sets the clock of this process at a moment, as settimeofday does: what counts the time since
-// the start goes on.
+// setClock sets the clock of this process at a moment, as settimeofday does: what counts the time
+// since the start goes on.
 func setClock(at time.Time, seconds int64) {
 	nodeClock = func() time.Time {
 		t := time.Now()
@@ -41,8 +41,8 @@ func setClock(at time.Time, seconds int64) {
 	}
 }
 
-// When somebody sets the clock meanwhile, every bound counts the time that has passed, and the manifest
-// says by how much it was set.
+// When somebody sets the clock meanwhile, every bound counts the time that has passed, and the
+// manifest says by how much it was set.
 func TestClockIsSet(t *testing.T) {
 	defer func() { nodeClock = time.Now }()
 	for _, step := range []int64{3600, -3600} {

@@ -179,8 +179,8 @@ func (c *collector) writeItem(item *bundle.Item, content []byte) {
 	}
 }
 
-// whyUnwritten says why something could not be written, and ends the collection. A broken pipe means
-// that the helper that writes has ended, and its report says why.
+// whyUnwritten says why something could not be written, and ends the collection. A broken pipe
+// means that the helper that writes has ended, and its report says why.
 func (c *collector) whyUnwritten(err error) string {
 	if errors.Is(err, syscall.EPIPE) {
 		select {
@@ -346,8 +346,8 @@ func (c *collector) sealBundle(d *disk) (*Summary, error) {
 	return s, c.awaitDisk(d, s, err, late)
 }
 
-// awaitDisk waits until the disk has the bundle, and says why it does not. failed is an error of the
-// pipe to the writer.
+// awaitDisk waits until the disk has the bundle, and says why it does not. failed is an error of
+// the pipe to the writer.
 func (c *collector) awaitDisk(d *disk, s *Summary, failed error, late time.Time) error {
 	written := false
 	for {

@@ -36,7 +36,8 @@ func (p *process) fileUser() uint32 {
 	return 0
 }
 
-// removeDumps removes files that daemons wrote for this collection. It writes a list of what it did.
+// removeDumps removes files that daemons wrote for this collection. It writes a list of what it
+// did.
 func removeDumps(t *task, out itemWriter) result {
 	var g guard
 	for i := range t.Dumps {
@@ -59,8 +60,8 @@ func removeDumps(t *task, out itemWriter) result {
 	return result{}
 }
 
-// collectRemovals removes what the signals of this collection left on the node, as far as the bundle
-// has it.
+// collectRemovals removes what the signals of this collection left on the node, as far as the
+// bundle has it.
 func collectRemovals(c *collector, s *step) {
 	t := &task{Do: "remove", Bound: fileBound, Items: []want{{Name: "dumps/removed.txt", Source: "unlink"}}}
 	for i := range c.dumpFiles {

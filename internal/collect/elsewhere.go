@@ -10,8 +10,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/collect/put"
 )
 
-// A node is Linux. Elsewhere the program only analyses, and asks through the API server: the command
-// says so before it calls any of these.
+// A node is Linux. Elsewhere the program only analyses, and asks through the API server: the
+// command says so before it calls any of these.
 
 // Run collects on Linux.
 func Run(context.Context, Options) (*Summary, error) { return nil, errors.ErrUnsupported }

@@ -104,8 +104,9 @@ func newChild(helper []string, argument []byte, out *os.File) *child {
 	return &child{cmd: cmd, out: out, waited: make(chan struct{})}
 }
 
-// insteadOfNull is what helpers have in place of /dev/null where that is missing, as in an empty root:
-// the root, which can be neither read from nor written to. It is nil where /dev/null is there.
+// insteadOfNull is what helpers have in place of /dev/null where that is missing, as in an empty
+// root: the root, which can be neither read from nor written to. It is nil where /dev/null is
+// there.
 var insteadOfNull = sync.OnceValue(func() *os.File {
 	if _, err := os.Lstat(os.DevNull); !errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -77,8 +77,8 @@ func (c *collector) collectJournalFiles(s *step, dirs []string) {
 }
 
 // exportJournals writes the entries of journal files as journalctl -o export does, the newest file
-// first: there can be more than there is time for. journald's own files cannot be redacted, nor cut to
-// their newest part.
+// first: there can be more than there is time for. journald's own files cannot be redacted, nor cut
+// to their newest part.
 func exportJournals(t *task, out *frames) {
 	var g guard
 	var files []journalFile

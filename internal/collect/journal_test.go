@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The newest file of a journal is read first: the end of the time for it must not cost what happened
-// last.
+// The newest file of a journal is read first: the end of the time for it must not cost what
+// happened last.
 func TestNewestJournalFirst(t *testing.T) {
 	packed, err := os.Open("../parse/testdata/journal-file/umount2_compact.log.gz")
 	require.NoError(t, err)

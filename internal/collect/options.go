@@ -4,8 +4,9 @@
 // same program, started once more. A helper that does not answer is killed, and left behind if it
 // does not end. A goroutine, or a command with a context, would keep this process from ending while
 // one of its threads is in uninterruptible sleep. The process itself reads only pipes and its own
-// files in /proc; even the bundle is written by a helper. It never reads environments of processes and
-// containers, kubeconfigs or Secrets, and starts no ps, no crictl, and no systemctl that asks a daemon.
+// files in /proc; even the bundle is written by a helper. It never reads environments of processes
+// and containers, kubeconfigs or Secrets, and starts no ps, no crictl, and no systemctl that asks a
+// daemon.
 package collect
 
 import (

@@ -599,8 +599,8 @@ func compareHomes(a, b process) int {
 }
 
 // findOtherRuntime returns the runtime that runs in place of another, which is installed at most:
-// its release would speak of faults that the node does not have. Empty when none runs. containerd and
-// dockerd run together.
+// its release would speak of faults that the node does not have. Empty when none runs. containerd
+// and dockerd run together.
 func (c *collector) findOtherRuntime(name string) string {
 	for _, other := range runtimes {
 		if slices.Contains(runtimes, name) && (name == "crio") != (other == "crio") && c.findProcess(other) >= 0 {

@@ -46,8 +46,8 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// Environments of containers that a daemon has logged are not in the bundle, and what was replaced is
-// counted by rule.
+// Environments of containers that a daemon has logged are not in the bundle, and what was replaced
+// is counted by rule.
 func TestNoEnvironments(t *testing.T) {
 	var packed bytes.Buffer
 	c := &collector{opt: Options{MaxSize: 1 << 30}, key: []byte("k"), out: &byteCounter{w: &packed}, names: map[string]int{}}

@@ -32,8 +32,9 @@ func checkPut(ctx context.Context, opt *Options) error {
 	return err
 }
 
-// Send sends a bundle that Run has written to where Options.Put says. A helper does it: the disk that
-// the bundle is read from can hang. The report says why it failed; the error is that of the helper.
+// Send sends a bundle that Run has written to where Options.Put says. A helper does it: the disk
+// that the bundle is read from can hang. The report says why it failed; the error is that of the
+// helper.
 func Send(ctx context.Context, opt *Options, path string) (put.Report, error) {
 	r := *opt.Put
 	r.Path, r.Agent = path, "plegdiag/"+opt.Version

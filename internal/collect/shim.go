@@ -162,15 +162,15 @@ func dumpShims(t *task, out itemWriter) result {
 
 // debugSockets asks shims at their debug sockets. A shim of level debug has one, and serves it only
 // if it was built with shim_tracing (cmd/containerd-shim-runc-v2/main_tracing.go): at any other one
-// nobody takes a connection. So one that does not answer says nothing about its shim, and the others
-// are not asked.
+// nobody takes a connection. So one that does not answer says nothing about its shim, and the
+// others are not asked.
 type debugSockets struct {
 	guard  guard
 	silent bool
 }
 
-// fetchDump asks a shim's debug socket, and says whether it answered. The task's IDs are the sockets
-// of runtimes.
+// fetchDump asks a shim's debug socket, and says whether it answered. The task's IDs are the
+// sockets of runtimes.
 func (d *debugSockets) fetchDump(t *task, p *process, out *frames) bool {
 	for _, address := range t.IDs {
 		place := shimDebugSocket(address, p.Task)

@@ -261,11 +261,11 @@ func (p *process) whyUnsafe(proc string) string {
 	return cmp.Or(is.whyNoSignal(), findUnsafeThread(dir, is.Tracer))
 }
 
-// findUnsafeThread says why a process must not be signalled or stopped because of one of its threads;
-// empty when it can be. A handler that dumps stops all goroutines. That never ends while a thread is
-// in a page fault of a disk that hangs, or between vfork and the start of the program: the whole
-// daemon would hang with it. A thread in a call on a file or a socket keeps nobody: Go has given away
-// its place before the call.
+// findUnsafeThread says why a process must not be signalled or stopped because of one of its
+// threads; empty when it can be. A handler that dumps stops all goroutines. That never ends while a
+// thread is in a page fault of a disk that hangs, or between vfork and the start of the program:
+// the whole daemon would hang with it. A thread in a call on a file or a socket keeps nobody: Go
+// has given away its place before the call.
 func findUnsafeThread(dir string, tracer int) string {
 	if tracer != 0 {
 		return fmt.Sprintf("PID %d traces it: it would be stopped until its tracer lets it go on", tracer)
@@ -296,8 +296,8 @@ func findUnsafeThread(dir string, tracer int) string {
 	return ""
 }
 
-// readCallNumber is the number of the system call that a thread is in; -1 outside of one, as in a page
-// fault, and where the file does not say.
+// readCallNumber is the number of the system call that a thread is in; -1 outside of one, as in a
+// page fault, and where the file does not say.
 func readCallNumber(file string) int {
 	text, _, _ := readFile(file, 256)
 	number, _, _ := strings.Cut(string(text), " ")
@@ -308,8 +308,8 @@ func readCallNumber(file string) int {
 	return n
 }
 
-// handedOver are system calls around which Go's syscall package enters and leaves the scheduler, and
-// that the runtime never makes for itself, as it does madvise and munmap.
+// handedOver are system calls around which Go's syscall package enters and leaves the scheduler,
+// and that the runtime never makes for itself, as it does madvise and munmap.
 var handedOver = []int{
 	unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_SYNC, unix.SYS_SYNCFS, unix.SYS_UMOUNT2, unix.SYS_MOUNT,
 	unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_OPENAT, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_RENAMEAT,
@@ -317,13 +317,13 @@ var handedOver = []int{
 	unix.SYS_SENDMSG, unix.SYS_RECVMSG,
 }
 
-// frozenWaits are functions in which the kernel keeps a frozen thread. That of cgroup v2 has state S, in
-// do_freezer_trap, which compilers put into get_signal; that of v1 on Linux 6 has state D, wherever it
-// was.
+// frozenWaits are functions in which the kernel keeps a frozen thread. That of cgroup v2 has state
+// S, in do_freezer_trap, which compilers put into get_signal; that of v1 on Linux 6 has state D,
+// wherever it was.
 var frozenWaits = []string{"do_freezer_trap", "get_signal", "refrigerator"}
 
-// forkWaits are functions in which the kernel keeps who starts a process: vfork until the program of
-// the child has started, and exec until all other threads have ended.
+// forkWaits are functions in which the kernel keeps who starts a process: vfork until the program
+// of the child has started, and exec until all other threads have ended.
 var forkWaits = []string{"vfork", "kernel_clone", "do_fork", "copy_process", "de_thread"}
 
 // forkCalls are the system calls that start a process or a program.

@@ -42,8 +42,8 @@ func procTree(t *testing.T, status, parent string, threads ...thread) string {
 	return root
 }
 
-// A daemon is sent SIGUSR1 only if it is the one of the walk, has a handler, and no thread of it keeps
-// the handler from stopping all goroutines, or itself from answering.
+// A daemon is sent SIGUSR1 only if it is the one of the walk, has a handler, and no thread of it
+// keeps the handler from stopping all goroutines, or itself from answering.
 func TestWhyNoSignalNow(t *testing.T) {
 	const status, init = "Uid:\t0\t0\t0\t0\nTracerPid:\t0\nSigCgt:\tfffffffd7fc1fefd\n", "/usr/lib/systemd/systemd"
 	well := thread{"S", "futex_wait_queue", "202 0x1 0x80 0x0 0x0 0x0 0x0 0x7f 0x45\n"}

@@ -83,7 +83,8 @@ type IDs struct {
 	Lock      string // address as printed, "0xc000130f80"
 }
 
-// New is an event of a kind with a text and fields; ids, times and evidence are for its maker to add.
+// New is an event of a kind with a text and fields; ids, times and evidence are for its maker to
+// add.
 func New(kind Kind, text string, fields ...Field) Event {
 	return Event{Kind: kind, Text: text, Fields: fields}
 }
@@ -180,9 +181,9 @@ func (e *Event) Duration() time.Duration {
 	return e.End.T.Sub(e.Start.T)
 }
 
-// AtLeast says that Duration is a lower bound: one of its ends was not seen. It is not when the start
-// is only known to the minute or worse, as of a goroutine's wait: Duration is then the longest that
-// it can have lasted up to End.
+// AtLeast says that Duration is a lower bound: one of its ends was not seen. It is not when the
+// start is only known to the minute or worse, as of a goroutine's wait: Duration is then the
+// longest that it can have lasted up to End.
 func (e *Event) AtLeast() bool { return (e.Open || e.Begun) && !e.HasVagueStart() }
 
 // HasVagueStart says that Start is the earliest of the moments, a minute or more, between which the
@@ -191,8 +192,8 @@ func (e *Event) HasVagueStart() bool {
 	return !e.Begun && !e.End.IsZero() && e.Start.Prec >= time.Minute
 }
 
-// RaiseStart says that the event did not begin before a moment. It changes an event only whose start
-// is vague and that can have begun before.
+// RaiseStart says that the event did not begin before a moment. It changes an event only whose
+// start is vague and that can have begun before.
 func (e *Event) RaiseStart(from time.Time) {
 	if latest := e.Start.T.Add(e.Start.Prec); e.HasVagueStart() && e.Start.Lacks == 0 && from.After(e.Start.T) && !from.After(latest) {
 		e.Start.T, e.Start.Prec = from, latest.Sub(from)

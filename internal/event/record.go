@@ -74,8 +74,8 @@ type Record struct {
 	// Lost says that the message itself is missing: the carrier dropped it, or printed
 	// its size instead. Text is empty then.
 	Lost bool
-	// Quiet is how long its writer had written nothing into the file until less than a second before it;
-	// zero where that is no long time.
+	// Quiet is how long its writer had written nothing into the file until less than a second before
+	// it; zero where that is no long time.
 	Quiet time.Duration
 }
 
@@ -134,8 +134,8 @@ const (
 	LacksBoot
 )
 
-// Names are the parts that are missing, in words: "zone", "year", "date", and "boot" for a time that
-// counts from the boot.
+// Names are the parts that are missing, in words: "zone", "year", "date", and "boot" for a time
+// that counts from the boot.
 func (l Lacks) Names() (names []string) {
 	for i, name := range []string{"zone", "year", "date", "boot"} {
 		if l&(1<<i) != 0 {

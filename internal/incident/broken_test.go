@@ -201,8 +201,8 @@ func TestNodeOfSnapshot(t *testing.T) {
 	require.Equal(t, "node-7", load(t, dir).Node)
 }
 
-// TestControllerTellsOfOthers: what the node controller logs of other nodes does not count for the node,
-// where it tells of several.
+// TestControllerTellsOfOthers: what the node controller logs of other nodes does not count for the
+// node, where it tells of several.
 func TestControllerTellsOfOthers(t *testing.T) {
 	const silent = "I1120 10:03:00.000000       1 node_lifecycle_controller.go:1092] node %s hasn't been updated for 40.1s. Last Ready is: &NodeCondition{Type:Ready,Status:True,}\n"
 	const kubelet = "Nov 20 10:02:00 node-a kubelet[1]: I1120 10:02:00.100000    1 kubelet.go:1] fine\n"

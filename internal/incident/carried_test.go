@@ -128,8 +128,8 @@ func logEntries(name, text string, clock timeline.Clock) (all []entry, ok bool) 
 	return all, len(all) > 0
 }
 
-// useInnerStamp takes the time of the writer, which is finer than the carrier's and may have what the
-// carrier's lacks.
+// useInnerStamp takes the time of the writer, which is finer than the carrier's and may have what
+// the carrier's lacks.
 func (e *entry) useInnerStamp() {
 	inner := e.at
 	if m := klogTime.FindStringSubmatch(e.msg); m != nil {
@@ -212,16 +212,17 @@ const (
 	// dates: lines without a stamp of their own have no time, and what has no time is no part of a
 	// stall or a chain.
 	dates
-	// sections carry more: the processes below systemctl status are a listing of their own, and are not
-	// read where the status is a file.
+	// sections carry more: the processes below systemctl status are a listing of their own, and are
+	// not read where the status is a file.
 	sections
 	// addresses: a lock is known by its own, so that who holds it, and for whom others wait, is not
 	// known.
 	addresses
-	// paths of sources: where the frames are of a library alone, they show whose dump it is, and so which
-	// step of a rule it is.
+	// paths of sources: where the frames are of a library alone, they show whose dump it is, and so
+	// which step of a rule it is.
 	sources
-	// names of writers of lines that no word of their own gives away: what is normal, and starts, are nobody's.
+	// names of writers of lines that no word of their own gives away: what is normal, and starts, are
+	// nobody's.
 	writerNames
 )
 
@@ -297,8 +298,8 @@ func kindDifferences(want, got map[string]int, without lost) (all []string) {
 	return all
 }
 
-// textCarrier changes the text of a file, as a paste does. It returns a text as it is that it cannot
-// carry.
+// textCarrier changes the text of a file, as a paste does. It returns a text as it is that it
+// cannot carry.
 type textCarrier struct {
 	name string
 	of   func(name, text string) string
@@ -313,8 +314,9 @@ var (
 	lineStart     = regexp.MustCompile(`(?m)^[ \t]+`)
 )
 
-// stackCarriers are what people do to goroutine dumps and kernel stacks. At and node are those of the
-// journal that has a dump: no log may say that it was written at another time, or on another node.
+// stackCarriers are what people do to goroutine dumps and kernel stacks. At and node are those of
+// the journal that has a dump: no log may say that it was written at another time, or on another
+// node.
 func stackCarriers(at time.Time, node string) []textCarrier {
 	dump := func(name string, change func(name, text string) string) textCarrier {
 		return textCarrier{"dump-" + name, func(file, text string) string {
@@ -429,7 +431,8 @@ var lossy = map[string]lost{
 	"short-crlf": fractions, "short-bom": fractions, "short-utf16le": fractions, "short-utf16be": fractions, "short-quoted": fractions,
 	// of one writer: its lines without a stamp
 	"cat": fractions, "stern": fractions, "talos": fractions, "compose": fractions, "grep-n": fractions, "slog": fractions,
-	// entries in milliseconds, or without the zeros at the end of a fraction, so that it looks like less
+	// entries in milliseconds, or without the zeros at the end of a fraction, so that it looks like
+	// less
 	"json-logs": fractions, "cloud-logging": fractions, "cloud-logging-lines": fractions,
 	"cloudwatch": fractions, "cloudwatch-insights": fractions, "splunk": fractions,
 	// no pid
@@ -437,7 +440,8 @@ var lossy = map[string]lost{
 	"elasticsearch-fields": fractions, "datadog": fractions, "fluent-bit-2.1": fractions,
 	"fenced": sections, "fenced-words": sections, "tilde-fenced": sections, "quoted-fenced": sections, "details": sections,
 	"jira-noformat": sections, "cat-prompt": sections, "cat-path": sections, "cat-dollar": sections, "typescript": sections,
-	// a message that a terminal broke is not joined over blank lines, and its stamp may be in a later one
+	// a message that a terminal broke is not joined over blank lines, and its stamp may be in a later
+	// one
 	"blank-lines":           dates,
 	"dump-in a journal":     dates, // which gives a dump a date that is not the incident's
 	"dump-arguments elided": addresses,
@@ -454,8 +458,8 @@ func carriesAll(f form, n node) bool {
 	return !slices.ContainsFunc(n.entries, func(e entry) bool { return e.unit != "kubelet" && e.unit != "containerd" })
 }
 
-// everyCarrier says that all pairs are compared, which takes minutes; else each bundle comes in some
-// carriers, and each carrier brings some bundles.
+// everyCarrier says that all pairs are compared, which takes minutes; else each bundle comes in
+// some carriers, and each carrier brings some bundles.
 var everyCarrier = os.Getenv("PLEGDIAG_ALL_CARRIERS") != ""
 
 // rotation is how many of the pairs are left out for one that is compared.
@@ -507,7 +511,8 @@ func TestEveryBundleInEveryCarrier(t *testing.T) {
 	}
 }
 
-// findLastMoment is the time of the last event that has a whole one; a day of November where none has.
+// findLastMoment is the time of the last event that has a whole one; a day of November where none
+// has.
 func findLastMoment(inc *incident.Incident) time.Time {
 	last := time.Date(2025, 11, 8, 9, 30, 11, 0, time.UTC)
 	known := false

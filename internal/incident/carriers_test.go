@@ -17,8 +17,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/incident"
 )
 
-// A carrier is what brings a line to us: a log aggregator's export, a relay, a forum. The same lines
-// give the same answer in each.
+// A carrier is what brings a line to us: a log aggregator's export, a relay, a forum. The same
+// lines give the same answer in each.
 
 // export makes a form of one file of what an aggregator makes of all entries.
 func export(name string, write func(all []entry) string) form {
@@ -410,8 +410,8 @@ func eventPrints() map[string]func(f kubeFact) string {
 	}
 }
 
-// TestEventsAreCarriers: an Event that repeats a line of a log makes the events that the line makes,
-// in every print.
+// TestEventsAreCarriers: an Event that repeats a line of a log makes the events that the line
+// makes, in every print.
 func TestEventsAreCarriers(t *testing.T) {
 	told := func(name, text string) []string {
 		file := filepath.Join(t.TempDir(), name)
@@ -437,8 +437,8 @@ func TestEventsAreCarriers(t *testing.T) {
 	}
 }
 
-// TestConditionsAreCarriers: the kubelet's line about its condition and every print of the condition
-// give one stall, from the same moment.
+// TestConditionsAreCarriers: the kubelet's line about its condition and every print of the
+// condition give one stall, from the same moment.
 func TestConditionsAreCarriers(t *testing.T) {
 	const message = "PLEG is not healthy: pleg was last seen active 3m7.5s ago; threshold is 3m0s"
 	row := "Ready   False   Sat, 08 Nov 2025 01:33:12 +0000   Sat, 08 Nov 2025 01:33:12 +0000   KubeletNotReady   " + message

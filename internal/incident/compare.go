@@ -109,7 +109,8 @@ func (f *FindingPair) Change() Change {
 	return Stronger
 }
 
-// FactPair is one fact on both sides; empty where it is not known, which says nothing about the node.
+// FactPair is one fact on both sides; empty where it is not known, which says nothing about the
+// node.
 type FactPair struct {
 	Name, A, B string
 }

@@ -158,9 +158,9 @@ func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 	}
 }
 
-// programOf names the component whose goroutines a dump holds: by its frames or, where none tells, by
-// the unit whose log carries it, or the name of that log; empty where that is not known. Shims write
-// into the log of containerd.
+// programOf names the component whose goroutines a dump holds: by its frames or, where none tells,
+// by the unit whose log carries it, or the name of that log; empty where that is not known. Shims
+// write into the log of containerd.
 func programOf(d *stackdump.Dump, unit, file string) string {
 	if program := goroutines.Program(d); program != "" {
 		return program

@@ -163,9 +163,9 @@ type noiseRun struct {
 	begin, last time.Time
 }
 
-// noisePause is the pause that ends a run of lines: the kubelet's complaints come every 5 s. A ticket
-// has longer pauses, where lines were left out: what is pending while a process starts is never
-// pending again in that process, whose id another boot gives away again.
+// noisePause is the pause that ends a run of lines: the kubelet's complaints come every 5 s. A
+// ticket has longer pauses, where lines were left out: what is pending while a process starts is
+// never pending again in that process, whose id another boot gives away again.
 const noisePause, pauseOfProcess = 20 * time.Second, 30 * time.Minute
 
 // countNoise keeps the first line of each sort of noise and counts the others in it.

@@ -22,9 +22,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/shell"
 )
 
-// passed says that the case with this number, of many that take the same way through the code, is left
-// out: with the race detector, which makes each take many times as long, one of eight is enough. It looks
-// at what runs at the same time, and that is the reading of the files.
+// passed says that the case with this number, of many that take the same way through the code, is
+// left out: with the race detector, which makes each take many times as long, one of eight is
+// enough. It looks at what runs at the same time, and that is the reading of the files.
 func passed(i int) bool { return raced && i%8 != 0 }
 
 // TestIncidents puts every incident of testdata, and every fixture of a rule,
@@ -119,8 +119,8 @@ func checkAccount(t *testing.T, inc *incident.Incident) {
 	}
 }
 
-// checkCommands: every command that a report gives can be pasted as it stands, or the text beside it
-// says what is to be filled in; the first thing to do of a finding is said, and its hazard.
+// checkCommands: every command that a report gives can be pasted as it stands, or the text beside
+// it says what is to be filled in; the first thing to do of a finding is said, and its hazard.
 func checkCommands(t *testing.T, inc *incident.Incident) {
 	t.Helper()
 	check := func(command, beside string) {

@@ -96,9 +96,9 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	return inc, nil
 }
 
-// nameNode gives the node the name that a snapshot has, where no line of a log names its host, or where
-// the bundle's own account has a name that is no part of the host's: a kubelet can call its node
-// otherwise than the host (--hostname-override).
+// nameNode gives the node the name that a snapshot has, where no line of a log names its host, or
+// where the bundle's own account has a name that is no part of the host's: a kubelet can call its
+// node otherwise than the host (--hostname-override).
 func (inc *Incident) nameNode() {
 	fact := inc.Timeline.Facts["node.name"]
 	other := fact.Value != "" && !strings.HasPrefix(fact.Value, inc.Node) && !strings.HasPrefix(inc.Node, fact.Value)

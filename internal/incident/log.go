@@ -79,7 +79,8 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 }
 
 // nameRelayedUnit names the kubelet as the writer of a line with one of its source files or texts,
-// which came under the tag of whoever started it or passed its lines on: docker, env, logger, a script.
+// which came under the tag of whoever started it or passed its lines on: docker, env, logger, a
+// script.
 func nameRelayedUnit(rec *event.Record) {
 	if rec.Caller == "" || daemon.Writer(rec.Unit) == daemon.Kubelet.Component {
 		return

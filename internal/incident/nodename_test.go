@@ -33,7 +33,8 @@ func TestNodeName(t *testing.T) {
 	}
 }
 
-// TestHiddenNames: names that somebody made unreadable, each in a way of its own, are of no other node.
+// TestHiddenNames: names that somebody made unreadable, each in a way of its own, are of no other
+// node.
 func TestHiddenNames(t *testing.T) {
 	dir := t.TempDir()
 	log := `Mar 04 11:20:17 ip-10-xxxl kubelet[2757]: I0304 11:20:17.636989    2757 kubelet.go:2365] "Starting kubelet main sync loop"

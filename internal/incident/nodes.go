@@ -321,8 +321,8 @@ func (n *nodes) dropOtherNodes(files []*file, node string) {
 	}
 }
 
-// dropControllersOthers drops what the node controller logs of other nodes than one, where it tells of
-// several.
+// dropControllersOthers drops what the node controller logs of other nodes than one, where it tells
+// of several.
 func (n *nodes) dropControllersOthers(f *file, node string) {
 	told := map[string]bool{}
 	for e := range f.events.allEvents() {

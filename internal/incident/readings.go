@@ -18,8 +18,8 @@ type snapshot struct {
 }
 
 // dateReadings gives files the time at which collect asked for them, and readings and the states of
-// listed units that of their file, by the manifest of its bundle or the date that was collected with
-// it. It drops readings that have none: without a time a number grows at no rate.
+// listed units that of their file, by the manifest of its bundle or the date that was collected
+// with it. It drops readings that have none: without a time a number grows at no rate.
 func dateReadings(files []*file) {
 	snapshots := map[string]snapshot{} // by path; that of a directory ends with a slash
 	for _, f := range files {

@@ -13,8 +13,8 @@ import (
 
 // A fault that every request meets, such as a probe whose program is missing, makes the same event
 // hundreds of times a second. Of events that differ in nothing but their times and in ids and
-// numbers of their texts these are kept: the first firstRepeats, all that come repeatPause after the
-// one before, then one each betweenRepeats, which counts those that it stands for
+// numbers of their texts these are kept: the first firstRepeats, all that come repeatPause after
+// the one before, then one each betweenRepeats, which counts those that it stands for
 // ([event.FieldRepeats]), and the last.
 const (
 	firstRepeats   = 32
@@ -277,8 +277,8 @@ func (s *lineRuns) readShape(l *line, watched bool) {
 	}
 }
 
-// maxShape bounds the length of a shape, in bytes; a longer line is not followed. maxFollowed bounds
-// how many shapes are kept of one file, and how many runs.
+// maxShape bounds the length of a shape, in bytes; a longer line is not followed. maxFollowed
+// bounds how many shapes are kept of one file, and how many runs.
 const (
 	maxShape    = 2 << 10
 	maxFollowed = 1024

@@ -60,8 +60,8 @@ func TestRepeatKey(t *testing.T) {
 	require.NotEqual(t, appendRepeatKey(nil, &a), appendRepeatKey(nil, &b))
 }
 
-// TestCountedLines: lines that are counted before anything is made of them give the events that they
-// give when everything is made of each.
+// TestCountedLines: lines that are counted before anything is made of them give the events that
+// they give when everything is made of each.
 func TestCountedLines(t *testing.T) {
 	counted := 0
 	rapid.Check(t, func(t *rapid.T) {

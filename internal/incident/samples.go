@@ -154,8 +154,8 @@ func joinCgroups(files []*file) {
 }
 
 // joinKills makes one event of the two lines that the kernel writes of a process which it kills for
-// memory: the first tells its cgroup, or its score up to 4.20, the second that it is done. Where there
-// are such lines, the others about the lack of memory say nothing more.
+// memory: the first tells its cgroup, or its score up to 4.20, the second that it is done. Where
+// there are such lines, the others about the lack of memory say nothing more.
 func joinKills(files []*file) {
 	for _, f := range files {
 		var above *event.Event

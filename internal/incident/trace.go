@@ -209,8 +209,8 @@ func (t *traceEvents) finishTrace() {
 	t.addFileStates()
 }
 
-// addFileStates makes the events of snapshots of what the traced program read and wrote: the state of
-// a cgroup is the same fact, whoever reads it.
+// addFileStates makes the events of snapshots of what the traced program read and wrote: the state
+// of a cgroup is the same fact, whoever reads it.
 func (t *traceEvents) addFileStates() {
 	snapshot := states.NewSnapshot("values")
 	var made []event.Event

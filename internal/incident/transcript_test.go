@@ -60,8 +60,8 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// TestSplitFacts: a fact whose path and value stand on two lines, in two files or behind two commands
-// is the fact that one line would tell.
+// TestSplitFacts: a fact whose path and value stand on two lines, in two files or behind two
+// commands is the fact that one line would tell.
 func TestSplitFacts(t *testing.T) {
 	const (
 		pod     = "/sys/fs/cgroup/freezer/kubepods/burstable/pod0c1/3fa1c2d4e5b6"
@@ -126,8 +126,8 @@ func TestSplitFacts(t *testing.T) {
 	}
 }
 
-// TestPastedStatus: what /proc/PID/status holds tells the state of its process, alone and below other
-// lines.
+// TestPastedStatus: what /proc/PID/status holds tells the state of its process, alone and below
+// other lines.
 func TestPastedStatus(t *testing.T) {
 	const status = "Name:\tcontainerd-shim\nUmask:\t0022\nState:\tD (disk sleep)\nTgid:\t4711\nPid:\t4711\nPPid:\t1\n"
 	for name, text := range map[string]string{

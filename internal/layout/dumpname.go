@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// DumpTime is when a goroutine dump was taken, to the second, as its file's name tells: dockerd writes
-// goroutine-stacks-2026-11-20T190535Z.log, cri-o crio-goroutine-stacks-….log (RFC 3339 without its
-// colons). Other names tell nothing: ok is false.
+// DumpTime is when a goroutine dump was taken, to the second, as its file's name tells: dockerd
+// writes goroutine-stacks-2026-11-20T190535Z.log, cri-o crio-goroutine-stacks-….log (RFC 3339
+// without its colons). Other names tell nothing: ok is false.
 func DumpTime(file string) (t time.Time, ok bool) {
 	_, stamp, ok := strings.Cut(path.Base(file), "goroutine-stacks-")
 	if !ok {

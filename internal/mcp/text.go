@@ -84,8 +84,8 @@ func (q *Quote) UnmarshalJSON(b []byte) error {
 // mark is what begins the names of fields with text of a bundle, or with sentences that hold some.
 const mark = "untrusted_"
 
-// marked are the fields of workers' answers that get the mark: lines and fields of logs, and sentences
-// about them, which can hold an error as a program on the node wrote it.
+// marked are the fields of workers' answers that get the mark: lines and fields of logs, and
+// sentences about them, which can hold an error as a program on the node wrote it.
 var marked = map[string]bool{
 	"text": true, "headline": true, "summary": true, "why": true, "message": true, "error": true,
 	"args": true, "result": true, "ids": true, "fields": true,

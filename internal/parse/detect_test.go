@@ -48,8 +48,8 @@ func TestBracketIsNoJSON(t *testing.T) {
 	}
 }
 
-// TestLogAboveDump: of a fatal error the log line that says which stands above the stacks; a text with
-// both is a log that carries a dump.
+// TestLogAboveDump: of a fatal error the log line that says which stands above the stacks; a text
+// with both is a log that carries a dump.
 func TestLogAboveDump(t *testing.T) {
 	const dump = "goroutine 356 [running]:\nk8s.io/kubernetes/pkg/kubelet.(*Kubelet).f(0x1)\n\t/go/src/k8s.io/kubernetes/pkg/kubelet/kubelet.go:1230 +0x14f\n"
 	for head, want := range map[string]string{

@@ -47,8 +47,8 @@ func sniffGoroutines(head []byte) float64 {
 	return share
 }
 
-// startsWithFrames knows a stack whose header somebody left out: a call, and below it its file and its
-// offset.
+// startsWithFrames knows a stack whose header somebody left out: a call, and below it its file and
+// its offset.
 func startsWithFrames(head []byte) bool {
 	call, rest, _ := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte{'\n'})
 	call = bytes.TrimRight(call, " \t\r")
@@ -57,7 +57,8 @@ func startsWithFrames(head []byte) bool {
 		isFileLine(file) && bytes.Contains(file, []byte(" +0x"))
 }
 
-// isFileLine knows the file of a frame whose tab somebody lost: "/src/x.go:12 +0x1", "at /src/x.s:7".
+// isFileLine knows the file of a frame whose tab somebody lost: "/src/x.go:12 +0x1", "at
+// /src/x.s:7".
 func isFileLine(line []byte) bool {
 	line = bytes.TrimPrefix(line, []byte("at "))
 	for _, ending := range []string{".go:", ".s:"} {

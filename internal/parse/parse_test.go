@@ -260,8 +260,8 @@ func BenchmarkParse(b *testing.B) {
 
 func beside(f func()) { go f() }
 
-// TestLogAhead: a log whose lines are looked at ahead of their use, for the same literals, tells the
-// same; some are longer than what is read at once.
+// TestLogAhead: a log whose lines are looked at ahead of their use, for the same literals, tells
+// the same; some are longer than what is read at once.
 func TestLogAhead(t *testing.T) {
 	literals := lines.NewLiterals([]string{"container", "goroutine ", "rror"})
 	for _, name := range parsetest.Samples(t) {

@@ -103,8 +103,8 @@ func (d *directory) enter(to string) {
 	}
 }
 
-// promptDirectory is the directory that a prompt shows: all of it or, of [root@node-1 kubelet]#, its
-// last part; empty where it shows none.
+// promptDirectory is the directory that a prompt shows: all of it or, of [root@node-1 kubelet]#,
+// its last part; empty where it shows none.
 func promptDirectory(prompt string) string {
 	prompt = strings.TrimRight(prompt, "#$%>] ")
 	i := strings.LastIndexAny(prompt, " :")
@@ -123,8 +123,8 @@ func (d *directory) place(file string) string {
 }
 
 // readPathHeading reads a line that is the path of a small file of a cgroup or of the node, or the
-// command that prints it without its prompt, and nothing else: whoever prints several files writes it
-// above each.
+// command that prints it without its prompt, and nothing else: whoever prints several files writes
+// it above each.
 func readPathHeading(line []byte) (file string, ok bool) {
 	line = bytes.TrimPrefix(line, []byte("cat "))
 	if !lines.StartsWith(line, "/sys/fs/cgroup/", "/proc/sys/", "/proc/pressure/") {

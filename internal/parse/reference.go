@@ -139,9 +139,9 @@ var (
 // has both its ends.
 const fewestSymbols, longestStack = 8, 64
 
-// isSymbolList knows kallsyms and System.map, available_filter_functions, bpftrace -l and perf list,
-// also what grep took out of them. Names alone are a list where they are more than any stack has,
-// or where no thread can have this stack: it begins nowhere.
+// isSymbolList knows kallsyms and System.map, available_filter_functions, bpftrace -l and perf
+// list, also what grep took out of them. Names alone are a list where they are more than any stack
+// has, or where no thread can have this stack: it begins nowhere.
 func isSymbolList(head []byte) bool {
 	if bytes.Count(head, []byte{'\n'})+1 < fewestSymbols {
 		return false
@@ -244,8 +244,8 @@ var ruleMarks = []struct {
 	{`"pattern"`, compile(`"rules"\s*:`, `"pattern"\s*:`, `"(plugin|source|logPath|bufferSize)"\s*:`)},
 }
 
-// compile is the expressions of some patterns, compiled when a file first asks for them: no start of
-// the program needs them all.
+// compile is the expressions of some patterns, compiled when a file first asks for them: no start
+// of the program needs them all.
 func compile(patterns ...string) func() []*regexp.Regexp {
 	return sync.OnceValue(func() (all []*regexp.Regexp) {
 		for _, p := range patterns {
@@ -481,8 +481,8 @@ var joiningWords = func() map[string]bool {
 	return m
 }()
 
-// longestMarks is how many characters of a sentence or of Markdown stand on each side of a word, as in
-// **"because",**.
+// longestMarks is how many characters of a sentence or of Markdown stand on each side of a word, as
+// in **"because",**.
 const longestMarks = 4
 
 // longestJoining is the length of the longest of joiningWords.

@@ -17,8 +17,8 @@ func formatOf(t *testing.T, file, text string) string {
 }
 
 // TestReferences: what speaks about programs is set aside, by its name or its content; what looks
-// like it and is a log, a stack, a session or a listing is not; a session, and a page with a block of a log, is read section by
-// section.
+// like it and is a log, a stack, a session or a listing is not; a session, and a page with a block
+// of a log, is read section by section.
 func TestReferences(t *testing.T) {
 	functions := "ovl_sync_fs [overlay]\novl_fill_super [overlay]\novl_mount [overlay]\numount_tree\npath_umount\nksys_umount\nsync_filesystem\nfanotify_handle_event\n"
 	stack := "ovl_sync_fs\nsync_filesystem\ngeneric_shutdown_super\nkill_anon_super\ndeactivate_locked_super\ncleanup_mnt\ntask_work_run\nexit_to_user_mode_loop\ndo_syscall_64\nentry_SYSCALL_64_after_hwframe\n"

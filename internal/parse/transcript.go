@@ -137,8 +137,8 @@ var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-
 // LimitNames are the limits of the kernel that are compared with what somebody counted.
 var LimitNames = []string{"pid_max", "max_user_instances"}
 
-// noteCount notes the number that a command counted, or the limit that it printed. wc names the file
-// behind its number, and sysctl the limit before it.
+// noteCount notes the number that a command counted, or the limit that it printed. wc names the
+// file behind its number, and sysctl the limit before it.
 func (s *Sections) noteCount(line []byte, quote event.Quote) {
 	named := func(name string) bool { return strings.Contains(s.next.Command, name) }
 	if words := strings.Fields(string(line[:min(len(line), 80)])); s.next.Filled == 0 && len(words) > 0 && slices.ContainsFunc(LimitNames, named) {
@@ -448,8 +448,8 @@ var plainWords = []string{
 	"containerd", "kubelet", "dockerd", "crio", "runc", "podman", "grep", "hostname", "oc", "find", "multipath",
 }
 
-// firstWords are the words with which a known command begins, without their directories: its name, or
-// that of what runs it.
+// firstWords are the words with which a known command begins, without their directories: its name,
+// or that of what runs it.
 var firstWords = func() map[string]bool {
 	m := map[string]bool{"chroot": true}
 	for _, name := range shellCommands {

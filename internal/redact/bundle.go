@@ -49,9 +49,9 @@ type Account struct {
 	Notes   []LeftOut      `json:"notes"`    // files that are not as they were
 }
 
-// Bundle copies an input without its secrets to out: an archive or a directory becomes an archive, a
-// single file a file. Names, order, modes, the times that an archive has, and the number of lines of
-// every file stay. An archive inside of it becomes a directory of its name.
+// Bundle copies an input without its secrets to out: an archive or a directory becomes an archive,
+// a single file a file. Names, order, modes, the times that an archive has, and the number of lines
+// of every file stay. An archive inside of it becomes a directory of its name.
 func Bundle(ctx context.Context, opt Options, out io.Writer) (*Account, error) {
 	w := &writer{opt: opt, out: out, account: &Account{LeftOut: []LeftOut{}, Notes: []LeftOut{}}, sums: map[string]sum{}}
 	defer w.spool.close()
@@ -257,8 +257,8 @@ func (w *writer) writeSpool(h *tar.Header) error {
 	return w.spool.copyTo(w.tar)
 }
 
-// headerOf is the header of a member. Its time is the one that an archive had for it: that of a file in
-// a directory is when it was copied, which would pass for evidence.
+// headerOf is the header of a member. Its time is the one that an archive had for it: that of a
+// file in a directory is when it was copied, which would pass for evidence.
 func (w *writer) headerOf(f *bundle.File, name string) *tar.Header {
 	h := &tar.Header{Name: name, Mode: 0o644, ModTime: f.ModTime}
 	if f.Info != nil {
@@ -344,8 +344,8 @@ func (w *writer) copyContent(name string, out io.Writer, content io.Reader, head
 	}
 }
 
-// isBinary says that a file has no lines: a journal's own file, a profile, a core. A few odd bytes, and
-// the zeros that a crash leaves in a log, are none.
+// isBinary says that a file has no lines: a journal's own file, a profile, a core. A few odd bytes,
+// and the zeros that a crash leaves in a log, are none.
 func isBinary(head []byte) bool {
 	if _, text := lines.Decode(nil, head); text {
 		return false

@@ -98,8 +98,8 @@ func (l *search) findVariables(p int) {
 	}
 }
 
-// skipField goes on behind a field of a message, and adds it when it is a value; -1 where what stands
-// there is none.
+// skipField goes on behind a field of a message, and adds it when it is a value; -1 where what
+// stands there is none.
 func (l *search) skipField(p, colon int) int {
 	n, _, _ := quoteAt(l.line, colon+1)
 	switch {

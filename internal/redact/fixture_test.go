@@ -22,8 +22,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
-// TestFindings redacts every incident, fixture and ticket. What the rules find in the copy is what they
-// find in the bundle, and a second run changes nothing.
+// TestFindings redacts every incident, fixture and ticket. What the rules find in the copy is what
+// they find in the bundle, and a second run changes nothing.
 func TestFindings(t *testing.T) {
 	catalog, err := catalog.Builtin()
 	require.NoError(t, err)

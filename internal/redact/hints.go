@@ -36,8 +36,8 @@ func (l *search) addQuoted(rule Rule, from, to int, quote string) {
 	}
 }
 
-// isTired says that so much was read beyond hints that no honest line is like this. Only what is near
-// a hint is still looked at.
+// isTired says that so much was read beyond hints that no honest line is like this. Only what is
+// near a hint is still looked at.
 func (l *search) isTired() bool {
 	const often = 64
 	return l.spent > often*len(l.line)+(64<<10)

@@ -128,7 +128,8 @@ func (l *search) findValue(from, end int, c class) {
 	}
 }
 
-// findQuotedVariable finds the value of a variable that is quoted with its name: "API_TOKEN=two words".
+// findQuotedVariable finds the value of a variable that is quoted with its name: "API_TOKEN=two
+// words".
 func (l *search) findQuotedVariable(from, p int) bool {
 	b := l.line
 	if from == 0 || b[from-1] != '"' && b[from-1] != '\'' || bytes.ContainsAny(b[from:p], "abcdefghijklmnopqrstuvwxyz") {
@@ -146,8 +147,8 @@ func (l *search) findQuotedVariable(from, p int) bool {
 	return true
 }
 
-// skipType skips a type between a name and its value, as in: var token string = "…", token: String =
-// "…".
+// skipType skips a type between a name and its value, as in: var token string = "…", token: String
+// = "…".
 func skipType(b []byte, p int) int {
 	q := p
 	if q < len(b) && b[q] == ':' {
@@ -495,8 +496,8 @@ func (l *search) addWord(p int, c class) {
 // hasMark says that a word has a character that words lack.
 func hasMark(v []byte) bool { return bytes.ContainsAny(v, "!@#$%^&*+=~0123456789") }
 
-// findPair finds the value of a pair whose name is a value itself: "name":"DB_PASSWORD","value":"x",
-// Name:DB_PASSWORD,Value:x.
+// findPair finds the value of a pair whose name is a value itself:
+// "name":"DB_PASSWORD","value":"x", Name:DB_PASSWORD,Value:x.
 func (l *search) findPair(next int) {
 	b := l.line
 	const end, value = "</name>", "<value>"

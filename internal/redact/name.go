@@ -145,8 +145,8 @@ func endsInPass(lower string) class {
 	return open
 }
 
-// isAbout says that a name ends in a word of about, or that such a word begins it behind the word of
-// the secret: tokenExpirationSeconds.
+// isAbout says that a name ends in a word of about, or that such a word begins it behind the word
+// of the secret: tokenExpirationSeconds.
 func isAbout(name []byte) bool {
 	last := lastWord(name)
 	if about[last] {

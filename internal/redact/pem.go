@@ -10,8 +10,8 @@ var (
 	pemDash  = []byte("-----")
 )
 
-// block is a PEM block whose end was not read yet. In a log each of its lines has a head of its own,
-// and lines of other programs stand between them.
+// block is a PEM block whose end was not read yet. In a log each of its lines has a head of its
+// own, and lines of other programs stand between them.
 type block struct {
 	open   bool
 	lead   string // what stands before each of its lines, as app[123]: or MESSAGE=; empty where it is a file of its own

@@ -383,7 +383,8 @@ func findTelegram(l *search, at int) {
 	}
 }
 
-// findEntra finds a client secret of Microsoft Entra: three characters, a digit, Q~ and 31 to 34 more.
+// findEntra finds a client secret of Microsoft Entra: three characters, a digit, Q~ and 31 to 34
+// more.
 func findEntra(l *search, at int) {
 	b := l.line
 	const longest = 60

@@ -78,8 +78,8 @@ type span struct {
 // mark begins every token, and shows that a value was replaced before.
 const mark = "<redacted:"
 
-// Redactor replaces secrets in the lines of one file, in their order. The zero Redactor has an empty
-// key.
+// Redactor replaces secrets in the lines of one file, in their order. The zero Redactor has an
+// empty key.
 type Redactor struct {
 	key    []byte
 	counts Counts

@@ -74,8 +74,8 @@ func TestExport(t *testing.T) {
 	require.Equal(t, entry("a"), out.String(), "what is cut cannot be looked through")
 }
 
-// Whatever a text is: its lines stay lines, it does not matter in which pieces it comes, and a second
-// run changes nothing.
+// Whatever a text is: its lines stay lines, it does not matter in which pieces it comes, and a
+// second run changes nothing.
 func FuzzRedact(f *testing.F) {
 	for _, tc := range planted {
 		f.Add(strings.NewReplacer("«", "", "»", "").Replace(tc.text))

@@ -82,8 +82,8 @@ type plain struct{ io.Writer }
 
 func (plain) Close() error { return nil }
 
-// newPacker compresses by the ending of a name: .zst and .gz; an archive that has no other ending is
-// gzip, unless it is .tar.
+// newPacker compresses by the ending of a name: .zst and .gz; an archive that has no other ending
+// is gzip, unless it is .tar.
 func newPacker(w io.Writer, name string, archive bool) (io.WriteCloser, error) {
 	switch {
 	case strings.HasSuffix(name, ".zst"), strings.HasSuffix(name, ".tzst"):

@@ -119,7 +119,8 @@ func wordEnd(b []byte, p int) int {
 	return len(b)
 }
 
-// endsEscaped says that a backslash before p begins the end of a text: an escaped quote, a line's end.
+// endsEscaped says that a backslash before p begins the end of a text: an escaped quote, a line's
+// end.
 func endsEscaped(b []byte, p int) bool {
 	return p >= len(b) || strings.IndexByte("\"'\\nrt0", b[p]) >= 0
 }
@@ -170,8 +171,8 @@ var harmless = map[string]bool{
 	"(sensitive": true, "(known": true, "hidden": true, "optional": true, "required": true,
 }
 
-// keeps says that a value is no secret, whatever it stands behind: a setting, a place, a variable, a
-// token from before.
+// keeps says that a value is no secret, whatever it stands behind: a setting, a place, a variable,
+// a token from before.
 func keeps(v []byte) bool {
 	if len(v) < 3 {
 		return true

@@ -23,8 +23,8 @@ import (
 // sentence is what broke, without the state.
 func (v *view) sentence() string { return cmp.Or(v.Result.Opening.Short, v.Result.Headline) }
 
-// describeTime says since when it lasts, whether it goes on, and which part of the evidence was asked
-// for.
+// describeTime says since when it lasts, whether it goes on, and which part of the evidence was
+// asked for.
 func (v *view) describeTime() string { return v.episodeTime() + v.chosenText() }
 
 // chosenText says which part of the evidence was analysed; empty where all was.
@@ -60,8 +60,8 @@ func (v *view) episodeTime() string {
 	return text + "; over"
 }
 
-// windowText is a stretch of time in UTC and, where the reader has a zone, also in that; else as the
-// logs are stamped, because they lie beside the report.
+// windowText is a stretch of time in UTC and, where the reader has a zone, also in that; else as
+// the logs are stamped, because they lie beside the report.
 func (v *view) windowText(w timeline.Window) string {
 	zone, stamped := v.Zone, ""
 	if zone == nil {
@@ -206,8 +206,8 @@ func newAnswerStep(start time.Time, basis, length, text string, evidence []event
 	return step
 }
 
-// findSharedFolder is the folder, with its slash, that all steps are said in; empty where they share
-// none, or where naming it saves nothing.
+// findSharedFolder is the folder, with its slash, that all steps are said in; empty where they
+// share none, or where naming it saves nothing.
 func findSharedFolder(steps []answerStep) string {
 	shared, said := "", 0
 	for i := range steps {
@@ -296,8 +296,8 @@ func (v *view) describeLosses() string {
 // trackers show of it.
 const maxSubject = 72
 
-// Subject is an incident as the subject of a ticket: the state, the node and what broke, in one line
-// of at most 72 columns.
+// Subject is an incident as the subject of a ticket: the state, the node and what broke, in one
+// line of at most 72 columns.
 func Subject(inc *incident.Incident) string {
 	v := newView(inc, Options{})
 	o := &v.Result.Opening

@@ -201,8 +201,8 @@ func checkPage(t *testing.T, ctx context.Context, own string, inc *incident.Inci
 	}
 }
 
-// stepNumbers are the numbers of the chain in the picture, in the list beside it and in its finding,
-// and how many lanes have nothing in them.
+// stepNumbers are the numbers of the chain in the picture, in the list beside it and in its
+// finding, and how many lanes have nothing in them.
 const stepNumbers = `(() => {
   const drawn = [...document.querySelectorAll("#picture .number")].map(n => n.textContent);
   const listed = [...document.querySelectorAll("ol.chain .no")].map(n => n.textContent);

@@ -22,8 +22,8 @@ type chart struct {
 	columns int           // of the axis
 }
 
-// chartRow is one row: what it stands for, and its intervals. A bar ends where its interval ends; its
-// name stands on it, or beside it where it is too short.
+// chartRow is one row: what it stands for, and its intervals. A bar ends where its interval ends;
+// its name stands on it, or beside it where it is too short.
 type chartRow struct {
 	number string // of the step; empty for a stall
 	name   string

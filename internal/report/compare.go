@@ -119,8 +119,8 @@ func changeText(f *incident.FindingPair) string {
 	return side + " does not show it: " + f.Unknown
 }
 
-// countText is how often something was seen; where nothing is and the kubelet's log is missing, that
-// is not known.
+// countText is how often something was seen; where nothing is and the kubelet's log is missing,
+// that is not known.
 func countText(s *incident.Side, n int) string {
 	if n == 0 && !s.HasLog {
 		return ""

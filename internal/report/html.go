@@ -27,10 +27,10 @@ import (
 const maxPage = 5 << 20
 
 // HTML writes one page that needs nothing but itself: no network, no script to be read, a policy
-// that lets nothing else in. Text from the bundle is a value everywhere: it is escaped for HTML, and
-// what a reader could not see is spelled out. A page that would be larger than maxPage is written
-// with less: without the lines around quotes, then with shorter lists, each of which says how much it
-// leaves out.
+// that lets nothing else in. Text from the bundle is a value everywhere: it is escaped for HTML,
+// and what a reader could not see is spelled out. A page that would be larger than maxPage is
+// written with less: without the lines around quotes, then with shorter lists, each of which says
+// how much it leaves out.
 func HTML(w io.Writer, inc *incident.Incident, o Options) error {
 	var buf bytes.Buffer
 	for _, d := range details {

@@ -104,7 +104,8 @@ func TestGoroutinesGroupByFields(t *testing.T) {
 }
 
 // The graph of waits has what a chain ends in on top, and below it, level by level, who waits: a
-// holder that waits for another lock stands below the holder of that one, and a deadlock has an end.
+// holder that waits for another lock stands below the holder of that one, and a deadlock has an
+// end.
 func TestWaitGraph(t *testing.T) {
 	inc := proven()
 	inc.Timeline.Events = nil

@@ -13,7 +13,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Schema names the JSON report. Fields are added to it, never renamed; docs/fields.md describes them.
+// Schema names the JSON report. Fields are added to it, never renamed; docs/fields.md describes
+// them.
 const Schema = "plegdiag.report/v1"
 
 // JSON writes the report for programs. Lists are never null; an unknown time is

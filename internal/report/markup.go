@@ -192,8 +192,8 @@ type paste struct {
 	note string // says that parts are missing, and how to get the whole
 }
 
-// joinParts is the report: the answer and the parts below it. Where the place takes less, parts that
-// have no room are left out, which the note says.
+// joinParts is the report: the answer and the parts below it. Where the place takes less, parts
+// that have no room are left out, which the note says.
 func (p *paste) joinParts(answer string, parts []string) string {
 	if all := answer + strings.Join(parts, ""); len(all) <= p.limit {
 		return all

@@ -370,8 +370,8 @@ func (b *pageBlock) write(w *html.Writer) {
 	w.Put("\n")
 }
 
-// writeQuotes writes lines that prove something: from the third on they are folded, where that hides
-// more than one.
+// writeQuotes writes lines that prove something: from the third on they are folded, where that
+// hides more than one.
 func writeQuotes(w *html.Writer, all []quoteBlock) {
 	if len(all) == 0 {
 		return

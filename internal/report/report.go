@@ -1,7 +1,7 @@
 // Package report writes an incident for people and for programs: one file per output. A renderer
-// decides nothing and computes nothing; it puts into words what [incident.Incident] says, in one order
-// for all outputs: the verdict in a sentence, the findings with their evidence, what was ruled out,
-// what could not be asked, what was assumed about the clocks, the account of every file.
+// decides nothing and computes nothing; it puts into words what [incident.Incident] says, in one
+// order for all outputs: the verdict in a sentence, the findings with their evidence, what was
+// ruled out, what could not be asked, what was assumed about the clocks, the account of every file.
 //
 // Text that comes from a bundle is not trusted: no output hands control bytes, escape sequences or
 // invisible characters on to a terminal.

@@ -145,8 +145,8 @@ func (s *screen) layAnswers() []string {
 	return slices.Concat(lines, s.layCommands(commands), s.layAnswer("hazard", o.Hazard))
 }
 
-// layCommands lays commands out below each other, in the rows that there are: the first in any case,
-// and in the place of those that have no room a row that counts them.
+// layCommands lays commands out below each other, in the rows that there are: the first in any
+// case, and in the place of those that have no room a row that counts them.
 func (s *screen) layCommands(commands []string) (lines []string) {
 	for i, command := range commands {
 		laid := s.layCommand(command)
@@ -212,8 +212,8 @@ func (s *screen) layChain(steps []answerStep, rows int) []string {
 	return lines
 }
 
-// chooseSteps returns how many steps are shown from the front and from the back, so that they fit in
-// so many rows: all, or the first and the last and then alternately more.
+// chooseSteps returns how many steps are shown from the front and from the back, so that they fit
+// in so many rows: all, or the first and the last and then alternately more.
 func chooseSteps(laid [][]string, rows int, count func([]string) int) (front, back int) {
 	all := 0
 	for _, step := range laid {

@@ -8,8 +8,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
-// Slack writes the answer alone, for a message in a chat: in Slack's mrkdwn, at most 3 000 characters,
-// which is what a text of a section block takes.
+// Slack writes the answer alone, for a message in a chat: in Slack's mrkdwn, at most 3 000
+// characters, which is what a text of a section block takes.
 func Slack(w io.Writer, inc *incident.Incident, o Options) error {
 	return (&dialect{
 		heading:  func(_ int, title string) string { return "*" + title + "*" },

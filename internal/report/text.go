@@ -33,8 +33,8 @@ func (t text) verdictStyle(v language.Verdict) lipgloss.Style {
 	return t.Warning
 }
 
-// Text writes the report for a terminal, or for a pipe: on one screen, or all of it where the options
-// say so.
+// Text writes the report for a terminal, or for a pipe: on one screen, or all of it where the
+// options say so.
 func Text(w io.Writer, inc *incident.Incident, o Options) error {
 	v := newView(inc, o)
 	if o.Full {

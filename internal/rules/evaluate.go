@@ -296,8 +296,8 @@ func (s *search) writeFinding(m *match, missing []Missing) Finding {
 	return f
 }
 
-// listLacking names the steps that would make a match confirmed, in words: those of the set of which
-// the fewest lack. Complete says that nothing lacks. No absence is named.
+// listLacking names the steps that would make a match confirmed, in words: those of the set of
+// which the fewest lack. Complete says that nothing lacks. No absence is named.
 func listLacking(r *language.Rule, m *match) (lacking []string, complete bool) {
 	confirmed := r.Verdict.Compiled[language.Confirmed]
 	if confirmed == nil {

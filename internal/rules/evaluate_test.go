@@ -260,7 +260,8 @@ func TestAllGathers(t *testing.T) {
 	require.True(t, waiters.AtLeast)
 }
 
-// TestTimeAloneProvesNothing: a rule may say confirmed, but two things that merely happen together are likely at most.
+// TestTimeAloneProvesNothing: a rule may say confirmed, but two things that merely happen together
+// are likely at most.
 func TestTimeAloneProvesNothing(t *testing.T) {
 	const rule = `
 id: together
@@ -322,8 +323,8 @@ verdict: {possible: one and two and three}
 	require.Contains(t, r.NotEvaluable[0].Why, "the search stopped after 500000 tries")
 }
 
-// TestUntiedStep: what only a missing step would tie costs no tries, however much fits the others. A
-// kubelet whose runtime is gone logs hundreds of refused calls, and its own start long before.
+// TestUntiedStep: what only a missing step would tie costs no tries, however much fits the others.
+// A kubelet whose runtime is gone logs hundreds of refused calls, and its own start long before.
 func TestUntiedStep(t *testing.T) {
 	const rule = `
 id: refused
@@ -393,7 +394,8 @@ func TestHostileTimes(t *testing.T) {
 	}
 }
 
-// Silence proves nothing where lines are missing: a gap inside the step may hide what the rule looks for.
+// Silence proves nothing where lines are missing: a gap inside the step may hide what the rule
+// looks for.
 func TestAbsenceNeedsCoverageWithoutGaps(t *testing.T) {
 	exit := exitOf(idA, 1)
 	update := updateOf(idA)

@@ -30,11 +30,12 @@ type Finding struct {
 	Lacks          []Missing // needs of the rule that the bundle does not meet
 	Missing        []Missing // those of Lacks that would decide: none of a confirmed finding
 	Remediation    language.Remediation
-	// StepsSeen says of a likely finding that all is there that would make it confirmed, also a version
-	// that is known: something speaks against it. TimeOnly says that nothing but time ties its steps.
+	// StepsSeen says of a likely finding that all is there that would make it confirmed, also a
+	// version that is known: something speaks against it. TimeOnly says that nothing but time ties its
+	// steps.
 	StepsSeen, TimeOnly bool
-	// NotSeen are the steps, in words, that would make a likely finding confirmed; where several sets of
-	// them would, those of the smallest. None where no step would.
+	// NotSeen are the steps, in words, that would make a likely finding confirmed; where several sets
+	// of them would, those of the smallest. None where no step would.
 	NotSeen    []string
 	References []string
 	Notes      []string // what a reader must know before trusting it: "the tracer injected the delay"
@@ -68,7 +69,8 @@ type Step struct {
 	Duration   time.Duration // zero for an instant; a lower bound when AtLeast
 	AtLeast    bool
 	// AtMost says that Start is the earliest of the moments at which it can have begun, as of a
-	// goroutine's wait that is printed in minutes: Duration is then the longest that it can have lasted.
+	// goroutine's wait that is printed in minutes: Duration is then the longest that it can have
+	// lasted.
 	AtMost   bool
 	Basis    string // how the times came about; empty when they were written
 	Text     string

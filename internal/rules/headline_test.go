@@ -12,8 +12,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/template"
 )
 
-// TestHeadlinesOfAnySteps: whatever steps a cause is named by, what is left of its headline begins with
-// what it is about, and holds no clause that hangs on one that was left out.
+// TestHeadlinesOfAnySteps: whatever steps a cause is named by, what is left of its headline begins
+// with what it is about, and holds no clause that hangs on one that was left out.
 func TestHeadlinesOfAnySteps(t *testing.T) {
 	catalog, err := catalog.Builtin()
 	require.NoError(t, err)

@@ -43,9 +43,9 @@ func (s *search) gathersMinimum() bool {
 	return true
 }
 
-// gathersEnough says whether a chosen step gathers its minimum. That hangs on the events of the other
-// steps and on what is bound, and is asked once for each of these: of two steps that gather, each event
-// of the one is tried with each of the other.
+// gathersEnough says whether a chosen step gathers its minimum. That hangs on the events of the
+// other steps and on what is bound, and is asked once for each of these: of two steps that gather,
+// each event of the one is tried with each of the other.
 func (s *search) gathersEnough(step int) bool {
 	key := binary.AppendUvarint(nil, uint64(step))
 	for other, i := range s.chosen {

@@ -217,9 +217,9 @@ func countWriters(x *index, tells []sign) int {
 	return len(writers)
 }
 
-// dropOpposed leaves out the events of tells against which a contradiction speaks that has bound the
-// same values, and the tells of which too few events are left. Where none is left, all stay, with
-// what speaks against them.
+// dropOpposed leaves out the events of tells against which a contradiction speaks that has bound
+// the same values, and the tells of which too few events are left. Where none is left, all stay,
+// with what speaks against them.
 func (s *search) dropOpposed(tells []sign) (free []sign, against []opposed) {
 	if !slices.ContainsFunc(s.rule.RulesOut, func(o language.Objection) bool { return o.BindsAlways() }) {
 		return tells, nil
@@ -278,8 +278,8 @@ func (x *index) mayLieNear(o *language.Objection, ev, tell int32) bool {
 }
 
 // listAgainstTells returns the contradictions of the rule that apply to some tells or supports.
-// Those that bind have spoken before, and one with a time has to lie in that of a tell. An event speaks
-// once, however many of them it fits.
+// Those that bind have spoken before, and one with a time has to lie in that of a tell. An event
+// speaks once, however many of them it fits.
 func (s *search) listAgainstTells(tells []sign) []opposed {
 	var all []opposed
 	for i := range s.rule.RulesOut {
@@ -700,8 +700,8 @@ func isOfCollect(t *language.TellRule) bool {
 	})
 }
 
-// showsOtherwise says that a listing has the process of which a tell asks for a state, by its number, in
-// another state.
+// showsOtherwise says that a listing has the process of which a tell asks for a state, by its
+// number, in another state.
 func (x *index) showsOtherwise(t *language.TellRule) bool {
 	return slices.ContainsFunc(t.Compiled.Patterns, func(p language.Pattern) bool {
 		pid := slices.IndexFunc(p.Compiled.Conditions, func(c condition.Condition) bool { return c.Field == string(event.FieldPID) })

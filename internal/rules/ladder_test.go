@@ -123,8 +123,8 @@ func TestLadder(t *testing.T) {
 	}
 }
 
-// TestEffectsOfNotReady holds that a rule of the role notready counts only the effects of that role,
-// and any other rule none of them.
+// TestEffectsOfNotReady holds that a rule of the role notready counts only the effects of that
+// role, and any other rule none of them.
 func TestEffectsOfNotReady(t *testing.T) {
 	mute, stalled := ev("node.condition", when(20)), ev("kubelet.stall", from(0, 200))
 	again := func(seconds ...float64) (all []event.Event) {
@@ -177,8 +177,8 @@ rules_out:
 headline: "{chain.comm} is frozen"
 `
 
-// TestBoundContradiction holds that a contradiction that binds reaches the events of tells that have
-// bound the same, and no others.
+// TestBoundContradiction holds that a contradiction that binds reaches the events of tells that
+// have bound the same, and no others.
 func TestBoundContradiction(t *testing.T) {
 	cgroup := func(kind event.Kind, path string, changes ...setup) event.Event {
 		return ev(kind, append(changes, field("path", path))...)

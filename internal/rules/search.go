@@ -478,7 +478,8 @@ func (s *search) fitsChosen(step, i int) bool {
 }
 
 // canConnect says whether the steps from this one on could still tie all that are chosen to each
-// other. Without it, a step that only a missing one would tie is tried with all choices of the others.
+// other. Without it, a step that only a missing one would tie is tried with all choices of the
+// others.
 func (s *search) canConnect(from int) bool {
 	var chosen uint64
 	for step, i := range s.chosen {

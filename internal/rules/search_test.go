@@ -43,8 +43,8 @@ func TestSearchAgainstOracle(t *testing.T) {
 	})
 }
 
-// TestSearchOfPileUps holds that two steps which each gather hundreds of events are searched to the end,
-// also where no pair of them gathers enough.
+// TestSearchOfPileUps holds that two steps which each gather hundreds of events are searched to the
+// end, also where no pair of them gathers enough.
 func TestSearchOfPileUps(t *testing.T) {
 	const rule = `id: pile
 title: T
@@ -423,7 +423,8 @@ func (o *enumeration) speaksOfGroup(a []int) bool {
 	return false
 }
 
-// maximal says that no step can be added. To a match of no group any may be, to one of a group only its own.
+// maximal says that no step can be added. To a match of no group any may be, to one of a group only
+// its own.
 func (o *enumeration) maximal(a []int) bool {
 	for i := range a {
 		if a[i] >= 0 {
@@ -541,7 +542,8 @@ func (o *enumeration) loose(a []int, steps uint64) bool {
 	return n > 1
 }
 
-// agreeing are the events of a pattern that agree with what is bound; none when something is not bound.
+// agreeing are the events of a pattern that agree with what is bound; none when something is not
+// bound.
 func (o *enumeration) agreeing(bound []string, p *language.Pattern) []int32 {
 	var events []int32
 	for _, c := range candidates(o.rule, o.index, []language.Pattern{*p}) {

@@ -312,8 +312,8 @@ func showOtherNames(f, g *Frame, n int) bool {
 }
 
 // hasSameNames says whether a goroutine of the catalogue and a waiter show the same strings, by
-// their addresses, as the names of their objects. A '?' makes no difference: junk would not be alike
-// in every one of them.
+// their addresses, as the names of their objects. A '?' makes no difference: junk would not be
+// alike in every one of them.
 func (a *analysis) hasSameNames(e *listing, w *wait) bool {
 	if e.row.Names == 0 || w.call >= len(a.dump.Goroutines[w.g].Frames) {
 		return false

@@ -121,7 +121,8 @@ func TestCollectorEnds(t *testing.T) {
 	require.Len(t, collect(recs), 1)
 }
 
-// Whatever lines come in, a dump that is found can be read, and what it quotes stands where it says.
+// Whatever lines come in, a dump that is found can be read, and what it quotes stands where it
+// says.
 func FuzzCollector(f *testing.F) {
 	f.Add("goroutine 1 [select]:\nmain.f()\n\t/x.go:1 +0x1\n\nhello\ngoroutine 1 [running]:\nmain.g(0x1)", byte(3))
 	f.Add("a\ngoroutine 2 [select]:\n[originating from goroutine 1]:\ncreated by x\nrax 0x1", byte(0))

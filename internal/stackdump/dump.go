@@ -156,8 +156,8 @@ func (d *Dump) IsExcerpt() bool {
 	})
 }
 
-// isPartIncomplete says whether goroutines may be missing of the part that ends before goroutine hi:
-// a text that is cut at its end lacks some of its last dump only.
+// isPartIncomplete says whether goroutines may be missing of the part that ends before goroutine
+// hi: a text that is cut at its end lacks some of its last dump only.
 func (d *Dump) isPartIncomplete(hi int) bool {
 	return d.lossy || d.Incomplete && hi == len(d.Goroutines)
 }

@@ -152,8 +152,8 @@ func (g *Goroutine) End() End {
 	return e
 }
 
-// ShownState is the state of a goroutine as a dump prints it. Profiles print none: there it is what the
-// frames show, in the words of dumps, and empty where they show nothing.
+// ShownState is the state of a goroutine as a dump prints it. Profiles print none: there it is what
+// the frames show, in the words of dumps, and empty where they show nothing.
 func (g *Goroutine) ShownState() string {
 	if g.State != "" {
 		return g.State
@@ -264,9 +264,9 @@ func (g *Goroutine) endInSystemCall() (End, bool) {
 	return End{Kind: Syscall, Frame: -1}, g.State != ""
 }
 
-// rawCalls are system calls that may wait, by number, in the words of package unix: first those of a
-// machine as the file of a frame names it, asm_linux_amd64.s. Where no file does, those count whose
-// number is on the other machine one that cannot wait: umask, getpid, getrusage, signalfd4.
+// rawCalls are system calls that may wait, by number, in the words of package unix: first those of
+// a machine as the file of a frame names it, asm_linux_amd64.s. Where no file does, those count
+// whose number is on the other machine one that cannot wait: umask, getpid, getrusage, signalfd4.
 var rawCalls = []struct {
 	file  string
 	calls map[uint64]string
@@ -283,8 +283,8 @@ var rawCalls = []struct {
 	{"", map[uint64]string{0xa6: "unmount", 0x27: "unmount", 0xa5: "mount", 0x4a: "fsync"}},
 }
 
-// rawCall is the system call of syscall.Syscall and its like by the number that they are given first;
-// empty for one that may be several.
+// rawCall is the system call of syscall.Syscall and its like by the number that they are given
+// first; empty for one that may be several.
 func (f *Frame) rawCall() string {
 	number, ok := f.firstArg()
 	for _, row := range rawCalls {

@@ -9,7 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestManyDumps: dumps one behind the other cost what their goroutines cost, however many there are.
+// TestManyDumps: dumps one behind the other cost what their goroutines cost, however many there
+// are.
 func TestManyDumps(t *testing.T) {
 	const n = 20_000
 	d := Parse(Source{File: "x", Line: 1, Text: strings.Repeat("goroutine 20 [semacquire]:\n", n)})

@@ -115,8 +115,8 @@ func (a *analysis) certaintyOf(l *lockState, c candidate, doubts int) string {
 	return Observed
 }
 
-// chooseByCatalogue chooses by the catalogue among several goroutines that show the object. That one
-// is past the lock does not show that it holds it: the function may have let go since.
+// chooseByCatalogue chooses by the catalogue among several goroutines that show the object. That
+// one is past the lock does not show that it holds it: the function may have let go since.
 func chooseByCatalogue(strong, listed []candidate) []Holder {
 	listed = slices.DeleteFunc(slices.Clone(listed), func(c candidate) bool {
 		return !slices.ContainsFunc(strong, func(s candidate) bool { return s.g == c.g })

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// idlers are functions in which goroutines wait for work, or for the end of a
-// container, as long as that lives, by the end of a frame's Name. What is deeper
-// in such a stack is of the standard library or of a client for remote calls. A kind is the state in
-// which alone it does.
+// idlers are functions in which goroutines wait for work, or for the end of a container, as long as
+// that lives, by the end of a frame's Name. What is deeper in such a stack is of the standard
+// library or of a client for remote calls. A kind is the state in which alone it does.
 var idlers = indexByBase([]call{
 	{name: "http2.readFrameHeader"},
 	{name: "http2.(*serverConn).serve"},

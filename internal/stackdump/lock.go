@@ -21,7 +21,8 @@ type Lock struct {
 	// Empty when no method does, or when its receiver cannot hold the lock.
 	Owner   string
 	Waiters []Waiter // in printed order
-	// Holders is who holds it. Empty when the dump does not show it; more than one are readers of an RWMutex.
+	// Holders is who holds it. Empty when the dump does not show it; more than one are readers of an
+	// RWMutex.
 	Holders []Holder
 	// Pending are the writers, as indexes of goroutines, behind which readers
 	// queue while other readers hold the lock. Each is also a Waiter, never a Holder.
@@ -137,9 +138,9 @@ scan:
 	return w, true
 }
 
-// readListed recognizes a waiter of whose stack a list shows one frame, as that of dlv: the function
-// of sync in which it sleeps or, with a state that names the lock, the one that calls sync. Mutex says
-// that the lock is one.
+// readListed recognizes a waiter of whose stack a list shows one frame, as that of dlv: the
+// function of sync in which it sleeps or, with a state that names the lock, the one that calls
+// sync. Mutex says that the lock is one.
 func (w *wait) readListed(g *Goroutine) (mutex, ok bool) {
 	if len(g.Frames) != 1 || g.Elided == 0 {
 		return false, false

@@ -437,8 +437,8 @@ func (p *parser) takeCall(s string, at int) bool {
 	return true
 }
 
-// takeCutCall reads a call whose arguments end with the text, at end: the last line of a paste that was
-// cut.
+// takeCutCall reads a call whose arguments end with the text, at end: the last line of a paste that
+// was cut.
 func (p *parser) takeCutCall(s string, end int) bool {
 	open := strings.LastIndex(s, "(0x")
 	if p.where != inGoroutine || p.file != nil || !p.filed || p.g.CreatedBy.Func != "" || open <= 0 ||

@@ -8,8 +8,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/stackdump/paste"
 )
 
-// This file reads what people and editors make of a dump: marks of Markdown and HTML, ids and colons
-// that are not there, stacks on one line, and the lists and stacks of the debugger delve.
+// This file reads what people and editors make of a dump: marks of Markdown and HTML, ids and
+// colons that are not there, stacks on one line, and the lists and stacks of the debugger delve.
 
 // takeCleaned reads a line as it is without the marks of a ticket; false when that is no part of a
 // dump, either. What is quoted is the line as it stands.

@@ -165,8 +165,8 @@ func TestDelve(t *testing.T) {
 	require.Len(t, d.Goroutines[0].Frames, 3, "the stack in the place of the list's one frame")
 }
 
-// TestDelveLocks: a list shows in which function of sync a goroutine waits, or that the function which
-// it shows wants a lock.
+// TestDelveLocks: a list shows in which function of sync a goroutine waits, or that the function
+// which it shows wants a lock.
 func TestDelveLocks(t *testing.T) {
 	const sema = " - User: /usr/local/go/src/runtime/sema.go:71 sync.runtime_Semacquire"
 	d := Parse(Source{File: "f", Line: 1, Text: "(dlv) goroutines\n  Goroutine 1" + sema + "Mutex (0x46d3a6) [semacquire 922]\n" +
@@ -233,8 +233,8 @@ func TestCutCall(t *testing.T) {
 	}
 }
 
-// TestHeadless reads a stack whose header somebody left out; prose and stacks of other languages are
-// none.
+// TestHeadless reads a stack whose header somebody left out; prose and stacks of other languages
+// are none.
 func TestHeadless(t *testing.T) {
 	d := Parse(Source{File: "f", Text: "\nmain.wait(0xc000012340)\n\t/src/x.go:12 +0x7c\nmain.main()\n\t/src/x.go:7 +0x1d\n"})
 	require.Len(t, d.Goroutines, 1)

@@ -12,8 +12,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// TestPublic reads what people have pasted into public issues, each in a form of its own. The first line
-// of a file tells what it is and what was found in it by hand:
+// TestPublic reads what people have pasted into public issues, each in a form of its own. The first
+// line of a file tells what it is and what was found in it by hand:
 //
 //	# PROGRAM, FORM: goroutines=N locks=N holder=ID|none ends=KIND:WHAT go=VERSION
 //

@@ -40,9 +40,9 @@ func (s *story) completeChain(root *part) {
 	}
 }
 
-// findOpenCall returns the first call to the runtime that has not ended, where a cause was only seen
-// by looks at what runs: it began before anybody looked, and the call has waited since then. Nil for
-// none.
+// findOpenCall returns the first call to the runtime that has not ended, where a cause was only
+// seen by looks at what runs: it began before anybody looked, and the call has waited since then.
+// Nil for none.
 func (s *story) findOpenCall(p *part) *event.Event {
 	for i := range p.Chain {
 		step := &p.Chain[i]

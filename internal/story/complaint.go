@@ -19,8 +19,9 @@ const (
 )
 
 // findComplaint returns a complaint of the kubelet that no stall covers and that was not over: one
-// without a time that is not of a start, or the last of a row that outlasts a kubelet's first moments and ends with the
-// log, or one about the runtime that ends with it. Nil when there is none, or a stall.
+// without a time that is not of a start, or the last of a row that outlasts a kubelet's first
+// moments and ends with the log, or one about the runtime that ends with it. Nil when there is
+// none, or a stall.
 func findComplaint(tl *timeline.Timeline) *event.Event {
 	if len(tl.Stalls) > 0 {
 		return nil

@@ -17,8 +17,8 @@ type embedder struct {
 	log     string   // the file of containerd's log; empty where its unit's journal holds it
 }
 
-// embedders are asked in this order. A program that has one unit on servers and another on agents has a
-// pattern, which systemctl and journalctl take. K3s and RKE2 have the same socket.
+// embedders are asked in this order. A program that has one unit on servers and another on agents
+// has a pattern, which systemctl and journalctl take. K3s and RKE2 have the same socket.
 var embedders = []embedder{
 	{[]string{" k3s[", " k3s-agent["}, "'k3s*'", "'k3s*'", "/var/lib/rancher/k3s/agent/containerd/containerd.log"},
 	{[]string{" rke2[", " rke2-agent[", " rke2-server["}, "'rke2-*'", "'rke2-*'", "/var/lib/rancher/rke2/agent/containerd/containerd.log"},
@@ -27,12 +27,12 @@ var embedders = []embedder{
 	{[]string{"/run/k3s/containerd/containerd.sock"}, "'k3s*' -u 'rke2-*'", "'k3s*' -u 'rke2-*'", "/var/lib/rancher/*/agent/containerd/containerd.log"},
 }
 
-// units are what commands name in place of the kubelet's and containerd's units; empty where they have
-// their own.
+// units are what commands name in place of the kubelet's and containerd's units; empty where they
+// have their own.
 type units struct{ kubelet, runtime, log string }
 
-// findUnits returns the units of the kubelet and of containerd where they are others than their own: as
-// systemd names them, else by who signs their lines, or by the socket.
+// findUnits returns the units of the kubelet and of containerd where they are others than their
+// own: as systemd names them, else by who signs their lines, or by the socket.
 func (s *story) findUnits() units {
 	for _, e := range s.timeline.Events {
 		if unit := strings.TrimSuffix(e.FieldText(event.FieldUnit), ".service"); unit != "" && e.FieldText(event.FieldDaemon) == "kubelet" {
@@ -48,8 +48,8 @@ func (s *story) findUnits() units {
 	return units{}
 }
 
-// maxEmbedded bounds the events that are asked for an embedder: it signs all of its lines, and a node
-// that flaps has 100 000 of them.
+// maxEmbedded bounds the events that are asked for an embedder: it signs all of its lines, and a
+// node that flaps has 100 000 of them.
 const maxEmbedded = 5000
 
 // findEmbedder returns the first of the embedders that a line shows; nil where none does.
@@ -90,8 +90,8 @@ func unitsOf(kubelet string) units {
 	return u
 }
 
-// isIn says that a program has signed a line of the kubelet or of containerd, or that the line names its
-// socket.
+// isIn says that a program has signed a line of the kubelet or of containerd, or that the line
+// names its socket.
 func (m *embedder) isIn(line string) bool {
 	return slices.ContainsFunc(m.signs, func(sign string) bool { return strings.Contains(line, sign) })
 }
@@ -112,8 +112,8 @@ func (r *Result) nameUnits(u units) {
 	r.rewriteCommands(func(command string) string { return u.rename(command) })
 }
 
-// rename puts the names of the units into a command. The whole log of a runtime is a file where its unit
-// has none.
+// rename puts the names of the units into a command. The whole log of a runtime is a file where its
+// unit has none.
 func (u units) rename(command string) string {
 	if u.log != "" && ofJournals.MatchString(command) {
 		return "timeout 60 tail -n 20000 " + u.log + " > containerd.log"
@@ -144,7 +144,8 @@ func replaceUnit(command string, of *regexp.Regexp, unit string) string {
 	})
 }
 
-// rewriteCommands changes all commands of a result, without touching what it shares with the answers.
+// rewriteCommands changes all commands of a result, without touching what it shares with the
+// answers.
 func (r *Result) rewriteCommands(rewrite func(command string) string) {
 	change := func(command string) string {
 		if command == "" {

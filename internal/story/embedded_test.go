@@ -12,7 +12,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// TestKubeletUnit: the unit of the kubelet is the one that systemd names, else that of who signs its lines.
+// TestKubeletUnit: the unit of the kubelet is the one that systemd names, else that of who signs
+// its lines.
 func TestKubeletUnit(t *testing.T) {
 	ended := func(unit string) event.Event {
 		return event.New(event.KindUnitExit, unit+" ended", event.FieldUnit.Text(unit), event.FieldDaemon.Text("kubelet"))
@@ -44,8 +45,8 @@ func TestKubeletUnit(t *testing.T) {
 	}
 }
 
-// TestNameUnit: every command of a result has the unit's name, and what the result shares with the rules
-// stays as it is.
+// TestNameUnit: every command of a result has the unit's name, and what the result shares with the
+// rules stays as it is.
 func TestNameUnit(t *testing.T) {
 	look := language.Action{Do: "look", Commands: []string{"timeout 10 systemctl status kubelet --no-pager", "ps -C kubelet"}}
 	shared := []language.Action{look}
@@ -68,8 +69,8 @@ func TestNameUnit(t *testing.T) {
 	require.Equal(t, "timeout 10 systemctl status kubelet --no-pager", shared[0].Commands[0])
 }
 
-// TestRuntimeUnit: where containerd is part of another program, commands name that one's unit, or the file
-// of its log.
+// TestRuntimeUnit: where containerd is part of another program, commands name that one's unit, or
+// the file of its log.
 func TestRuntimeUnit(t *testing.T) {
 	for _, c := range []struct{ kubelet, command, want string }{
 		{"k3s-agent", readRuntimeLogOf("containerd"), "timeout 60 tail -n 20000 /var/lib/rancher/k3s/agent/containerd/containerd.log > containerd.log"},
@@ -93,7 +94,8 @@ func TestRuntimeUnit(t *testing.T) {
 // readRuntimeLogOf is the command for the log of one runtime.
 func readRuntimeLogOf(program string) string { return commandFor(readRuntimeLog, []string{program}) }
 
-// TestEndedRuntime: a runtime that has ended is not asked for its goroutines, but whether it runs again.
+// TestEndedRuntime: a runtime that has ended is not asked for its goroutines, but whether it runs
+// again.
 func TestEndedRuntime(t *testing.T) {
 	killed := ev("kernel.oom-kill", when(10), field("runtime", "containerd"), field("comm", "containerd"))
 	killed.Text = "the kernel kills containerd for memory"
@@ -136,8 +138,8 @@ func TestEndedRuntime(t *testing.T) {
 	}
 }
 
-// TestWindows: a node with Windows is known by its name, its kernel or the pipes of its runtimes, and gets
-// no command of Linux.
+// TestWindows: a node with Windows is known by its name, its kernel or the pipes of its runtimes,
+// and gets no command of Linux.
 func TestWindows(t *testing.T) {
 	fact := func(name, value string) *story {
 		return &story{timeline: &timeline.Timeline{Facts: map[string]timeline.Fact{name: {Value: value}}}}
@@ -176,8 +178,8 @@ func TestWindows(t *testing.T) {
 	require.Empty(t, r.Next)
 }
 
-// TestNotReadyToo: a cause without a stall says that the node is NotReady as well, where an event shows it
-// and it did not begin long before.
+// TestNotReadyToo: a cause without a stall says that the node is NotReady as well, where an event
+// shows it and it did not begin long before.
 func TestNotReadyToo(t *testing.T) {
 	condition := func(status string, changes ...setup) event.Event {
 		return ev(event.KindNodeCondition, append(changes, field(event.FieldCondition, "Ready"), field(event.FieldStatus, status))...)

@@ -47,8 +47,8 @@ func (s *story) listBouts() [][]int {
 	return all
 }
 
-// describeEpisodes returns the episodes, first what is going on, then the others by time. About is the
-// part that the headline is about; nil for none.
+// describeEpisodes returns the episodes, first what is going on, then the others by time. About is
+// the part that the headline is about; nil for none.
 func (s *story) describeEpisodes(about *part) []Episode {
 	var all []Episode
 	told := map[*part]bool{}
@@ -157,8 +157,8 @@ func (s *story) isLive(p *part) bool {
 	return last.Sub(p.Cause.End) <= liveTime
 }
 
-// sureWindow is the time of the cause, from when it lasted for sure: a wait that is printed in minutes
-// can have begun at any moment between two.
+// sureWindow is the time of the cause, from when it lasted for sure: a wait that is printed in
+// minutes can have begun at any moment between two.
 func (p *part) sureWindow() timeline.Window {
 	w := timeline.Window{End: p.Cause.End}
 	for _, step := range p.Chain {
@@ -184,8 +184,8 @@ func (p *part) sureWindow() timeline.Window {
 // goesOn says that the end of a cause was not seen.
 func (s *story) goesOn(p *part) bool { return p.Open || s.mayGoOn(p) }
 
-// mayGoOn says that what tells of a cause ended before the cause could have come again: no line says
-// that it is over.
+// mayGoOn says that what tells of a cause ended before the cause could have come again: no line
+// says that it is over.
 func (s *story) mayGoOn(p *part) bool {
 	var moments []*event.Event
 	for _, step := range p.Chain {
@@ -216,8 +216,8 @@ func (s *story) mayGoOn(p *part) bool {
 	return !end.IsZero() && end.Sub(last.Last().T) <= min(pause, liveTime) && s.findLastMoment().Sub(last.Last().T) <= liveTime
 }
 
-// isStillWaiting says that a dump shows a wait, which was not over then. It is no lower bound where only its
-// minutes are known.
+// isStillWaiting says that a dump shows a wait, which was not over then. It is no lower bound where
+// only its minutes are known.
 func isStillWaiting(e *event.Event) bool { return e.Open && e.HasVagueStart() }
 
 // isStateAtEnd says that an event is an answer to collect, at the end of the input: so it was when

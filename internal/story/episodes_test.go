@@ -67,8 +67,8 @@ func TestEndOfCause(t *testing.T) {
 	}
 }
 
-// TestMachineWentDown: that the machine went down with a cause or after it is said beside the cause; an
-// earlier end of the machine is another matter.
+// TestMachineWentDown: that the machine went down with a cause or after it is said beside the
+// cause; an earlier end of the machine is another matter.
 func TestMachineWentDown(t *testing.T) {
 	const panics = `
 id: notready-rebooted

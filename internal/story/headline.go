@@ -12,8 +12,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// writeHeadlines returns the incident in one sentence: what the headline is about, and where it led.
-// The short one leaves out the links above it and the earlier episodes.
+// writeHeadlines returns the incident in one sentence: what the headline is about, and where it
+// led. The short one leaves out the links above it and the earlier episodes.
 func (s *story) writeHeadlines(about *part, state State, signs []Sign, suspects []Suspect) (full, short string) {
 	var cause string
 	var links, effect, earlier []string
@@ -84,8 +84,8 @@ func (s *story) describeEffect(about *part) []string {
 	return []string{s.describeStall(stall)}
 }
 
-// describeNotReady says of a cause without a stall whether the node is NotReady, too. A node that was so
-// before the cause began, and long before, does not count.
+// describeNotReady says of a cause without a stall whether the node is NotReady, too. A node that
+// was so before the cause began, and long before, does not count.
 func (s *story) describeNotReady(about *part) string {
 	const before = 10 * time.Minute
 	for _, e := range s.timeline.Events {
@@ -114,7 +114,8 @@ func tellsNotReady(e *event.Event) bool {
 	return e.Kind == event.KindKubeEvent && e.FieldText(event.FieldReason) == "NodeNotReady"
 }
 
-// findReboot returns the part that says that the machine went down after a cause, or with it; nil for none.
+// findReboot returns the part that says that the machine went down after a cause, or with it; nil
+// for none.
 func (s *story) findReboot(about *part) *part {
 	i := slices.IndexFunc(s.parts, func(p *part) bool {
 		return p != about && p.Rule == rebooted && p.Verdict >= language.Likely &&
@@ -132,7 +133,8 @@ func clauseOf(text string) string {
 	return first
 }
 
-// keepsKubeletDown says that a kubelet does not start because of a cause, and that none started later.
+// keepsKubeletDown says that a kubelet does not start because of a cause, and that none started
+// later.
 func (s *story) keepsKubeletDown(about *part) bool {
 	return slices.ContainsFunc(about.Chain, func(step rules.Step) bool {
 		return slices.ContainsFunc(step.Events, func(failed *event.Event) bool {
@@ -170,8 +172,8 @@ func (s *story) describeStalled(suspects []Suspect) string {
 	return strings.Join(said, "; ")
 }
 
-// describeOneContainer says which calls were late where all of them are about one container: the runtime
-// answers for the others. Empty where that is not so.
+// describeOneContainer says which calls were late where all of them are about one container: the
+// runtime answers for the others. Empty where that is not so.
 func (s *story) describeOneContainer(fallback *part) string {
 	container, methods, late := "", []string(nil), map[*event.Event]bool{}
 	for _, e := range s.timeline.Events {

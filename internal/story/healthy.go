@@ -12,8 +12,8 @@ import (
 )
 
 // showsNode says that what was looked at shows how the node was: it covers a time in which a stall
-// would be seen, a line in it says that the node or its runtime answers, or it is more than somebody
-// chooses and pastes. Without that, routine shows nothing.
+// would be seen, a line in it says that the node or its runtime answers, or it is more than
+// somebody chooses and pastes. Without that, routine shows nothing.
 func (s *story) showsNode() bool { return s.coversStall() || s.answers() || s.isMuch() }
 
 // answers says that a node or its runtime answers for itself.
@@ -24,7 +24,8 @@ func (s *story) answers() bool {
 	})
 }
 
-// isMuch says that the logs and traces have many lines, or that somebody sampled the node's threads.
+// isMuch says that the logs and traces have many lines, or that somebody sampled the node's
+// threads.
 func (s *story) isMuch() bool {
 	lines, threads := 0, 0
 	for i := range s.timeline.Coverage {
@@ -47,8 +48,8 @@ const (
 	manyThreads = 20
 )
 
-// coversStall says that a dense log of the kubelet or a runtime was looked at, or a whole dump of one,
-// or what relist asks for was asked, and the kubelet looked at besides.
+// coversStall says that a dense log of the kubelet or a runtime was looked at, or a whole dump of
+// one, or what relist asks for was asked, and the kubelet looked at besides.
 func (s *story) coversStall() bool {
 	return s.answersLists() || slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
 		return c.IsDense() && slices.Contains(logsOfStalls, c.Source)
@@ -58,7 +59,8 @@ func (s *story) coversStall() bool {
 }
 
 // answersLists says that the runtime answered collect the lists that relist asks for, and that the
-// kubelet's log or its goroutines were collected with that: a relist that hangs in one pod shows there.
+// kubelet's log or its goroutines were collected with that: a relist that hangs in one pod shows
+// there.
 func (s *story) answersLists() bool {
 	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
 		return c.Source == "kubelet.log" || c.Source == "goroutines.kubelet"
@@ -75,8 +77,8 @@ func (s *story) knowsRoutine() bool {
 	}) || slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool { return e.Kind != event.KindLogLine })
 }
 
-// describeUnrecognised says whose lines were read where they show neither trouble nor that the node is
-// well.
+// describeUnrecognised says whose lines were read where they show neither trouble nor that the node
+// is well.
 func (s *story) describeUnrecognised() string {
 	switch writers := s.nameWriters(); {
 	case !isRecognised(s.timeline):

@@ -127,8 +127,8 @@ func (n *nextChooser) addRivals(about *part) {
 	}
 }
 
-// addQuestions adds what would answer the open questions of a stall, or of a call that does not end:
-// of that relist and its phase are no question.
+// addQuestions adds what would answer the open questions of a stall, or of a call that does not
+// end: of that relist and its phase are no question.
 func (n *nextChooser) addQuestions(ofStall bool) {
 	sources := n.listSources()
 	for i := range questions {
@@ -138,7 +138,8 @@ func (n *nextChooser) addQuestions(ofStall bool) {
 	}
 }
 
-// addWholeDump adds the dump of a program of which an excerpt shows a wait for a lock, and not its holder.
+// addWholeDump adds the dump of a program of which an excerpt shows a wait for a lock, and not its
+// holder.
 func (n *nextChooser) addWholeDump() {
 	sources := n.listSources()
 	for i := range questions {
@@ -148,8 +149,9 @@ func (n *nextChooser) addWholeDump() {
 	}
 }
 
-// listDecided returns the rules that lack an input, those for which something speaks; where there is
-// none, those that could not be evaluated without it. It also returns the number of the first sort.
+// listDecided returns the rules that lack an input, those for which something speaks; where there
+// is none, those that could not be evaluated without it. It also returns the number of the first
+// sort.
 func (n *nextChooser) listDecided(m rules.Missing) (all []string, supported int) {
 	add := func(rule string, lacks []rules.Missing) {
 		shares := func(other rules.Missing) bool { return sharesSource(other.Source, m.Source) }
@@ -215,8 +217,8 @@ func (s *story) findEnded() *event.Event {
 	return nil
 }
 
-// endedRuntime is the runtime whose process an event says has ended, or of which it shows that nobody
-// listens at its socket; empty for every other event.
+// endedRuntime is the runtime whose process an event says has ended, or of which it shows that
+// nobody listens at its socket; empty for every other event.
 func endedRuntime(e *event.Event) string {
 	switch e.Kind {
 	case event.KindUnitExit, event.KindOOMKill:
@@ -233,8 +235,8 @@ func endedRuntime(e *event.Event) string {
 	return ""
 }
 
-// addEnded asks for what a runtime said last that has ended, and whether it runs again: nobody is there
-// who could be asked for goroutines.
+// addEnded asks for what a runtime said last that has ended, and whether it runs again: nobody is
+// there who could be asked for goroutines.
 func (n *nextChooser) addEnded(end *event.Event) {
 	name := endedRuntime(end)
 	unit := unitOf(name)

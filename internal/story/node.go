@@ -2,7 +2,8 @@ package story
 
 import "github.com/plegdiag/plegdiag/internal/timeline"
 
-// Node is what the evidence shows of the node itself. The zero Node is one of which nothing is known.
+// Node is what the evidence shows of the node itself. The zero Node is one of which nothing is
+// known.
 type Node struct {
 	runtimes       []string // see findRuntimes
 	units          units    // see findUnits

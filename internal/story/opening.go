@@ -135,8 +135,8 @@ func (s *story) findSubject() *part {
 	return s.findContributing(func(p *part) bool { return p.relevant })
 }
 
-// findGoingOn returns the part that contributes to what goes on, and began when a root was over; nil
-// for none.
+// findGoingOn returns the part that contributes to what goes on, and began when a root was over;
+// nil for none.
 func (s *story) findGoingOn(root *part) *part {
 	i := slices.IndexFunc(s.parts, func(p *part) bool {
 		return p.Role == language.Contributing && p.relevant && p.Verdict >= root.Verdict && p.Cause.Start.After(root.Cause.End) && s.goesOn(p)
@@ -238,8 +238,8 @@ func joinFitting(text string, hypotheses []rules.Hypothesis) string {
 }
 
 // explainVerdict says what makes the finding that the headline is about as certain as it is, and
-// what speaks against it. Other tells than those that were seen are other signs of the same: where a
-// chain of steps was seen, they say nothing.
+// what speaks against it. Other tells than those that were seen are other signs of the same: where
+// a chain of steps was seen, they say nothing.
 func (s *story) explainVerdict(about *part, hypotheses []rules.Hypothesis) string {
 	said := []string{stepsSeen}
 	switch {

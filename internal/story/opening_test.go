@@ -112,8 +112,8 @@ func TestUndatedRootIsNoEpisode(t *testing.T) {
 	require.Equal(t, []int{0}, r.Episodes[0].Stalls)
 }
 
-// TestLiveFindingComesFirst holds that what is going on where the evidence ends comes before a stall
-// that is over.
+// TestLiveFindingComesFirst holds that what is going on where the evidence ends comes before a
+// stall that is over.
 func TestLiveFindingComesFirst(t *testing.T) {
 	live := ev("syscall", from(18000, 18100), container(idB), field("name", "umount2"), open)
 	r := evaluate(synthetic(t), withStalls(line(append(incident(), exitOf(idB, 17999), live)...), stall()))
@@ -149,8 +149,8 @@ func TestNextSteps(t *testing.T) {
 	require.Equal(t, listThreads, n.steps[0].Command)
 }
 
-// TestHeldThreads: strace hangs on a thread that does not leave the kernel or has a tracer already, and
-// a runtime whose threads are held writes no dump.
+// TestHeldThreads: strace hangs on a thread that does not leave the kernel or has a tracer already,
+// and a runtime whose threads are held writes no dump.
 func TestHeldThreads(t *testing.T) {
 	const trace = "timeout 10 strace -f -o containerd.strace -p $(pidof containerd)"
 	sample := func(component, state string, more ...event.Field) *event.Event {

@@ -20,8 +20,9 @@ var runtimeNames = []runtimeName{
 	{"crio", "crio.sock"},
 }
 
-// findRuntimes returns the runtimes that the evidence shows on the node; nil where it shows none, or
-// two that do not run together. Below dockerd there is a containerd, which nobody may have asked.
+// findRuntimes returns the runtimes that the evidence shows on the node; nil where it shows none,
+// or two that do not run together. Below dockerd there is a containerd, which nobody may have
+// asked.
 func (s *story) findRuntimes() []string {
 	seen := seenPrograms{}
 	for i := range s.timeline.Coverage {
@@ -128,8 +129,8 @@ func isFromTalosctl(line string) bool {
 	return ok && strings.Contains(stamp, "Z]: ")
 }
 
-// talosCommands are how what the node's own tools show is read from elsewhere, by the sources; NODE is
-// the node's address.
+// talosCommands are how what the node's own tools show is read from elsewhere, by the sources; NODE
+// is the node's address.
 var talosCommands = []struct{ source, shows, command string }{
 	{"kernel.log", "kernel.log", "timeout 60 talosctl -n NODE dmesg > dmesg.txt"},
 	{"systemd.log", "kernel.log", "timeout 60 talosctl -n NODE dmesg > dmesg.txt"},
@@ -156,8 +157,8 @@ func forTalos(m rules.Missing) rules.Missing {
 	return m
 }
 
-// cureForTalos are the commands that only look, on a node without a shell: those of the service that they
-// ask about.
+// cureForTalos are the commands that only look, on a node without a shell: those of the service
+// that they ask about.
 func cureForTalos(commands []string) []string {
 	var all []string
 	for _, c := range commands {
@@ -213,8 +214,8 @@ const stacksOf = "timeout 20 tail -n +1 /proc/%d/task/*/{comm,wchan,stack} > sta
 // wantStacks is what to know before it is run.
 const wantStacks = "%s sits in the kernel: its kernel stacks show what it waits for; as root"
 
-// addKernelStacks asks for the kernel's stacks of a runtime that a listing shows in the kernel (state
-// D), where nothing shows them: it writes no dump, and whoever waits for it shows only that.
+// addKernelStacks asks for the kernel's stacks of a runtime that a listing shows in the kernel
+// (state D), where nothing shows them: it writes no dump, and whoever waits for it shows only that.
 func (n *nextChooser) addKernelStacks() {
 	for _, e := range n.timeline.Events {
 		runtime := runtimeInKernel(e)

@@ -10,8 +10,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// TestFindRuntimes: which runtime a node has is told by whoever wrote a line, by a version and by the
-// socket in an error of the kubelet.
+// TestFindRuntimes: which runtime a node has is told by whoever wrote a line, by a version and by
+// the socket in an error of the kubelet.
 func TestFindRuntimes(t *testing.T) {
 	wrote := func(components ...string) *timeline.Timeline {
 		tl := &timeline.Timeline{}
@@ -45,8 +45,8 @@ func TestFindRuntimes(t *testing.T) {
 	}
 }
 
-// TestAskOnly: a command that asks all runtimes asks those of the node, and stays as it is where they
-// are not known.
+// TestAskOnly: a command that asks all runtimes asks those of the node, and stays as it is where
+// they are not known.
 func TestAskOnly(t *testing.T) {
 	wish := rules.Missing{Source: "goroutines.containerd or goroutines.dockerd or goroutines.crio", Command: dumpAnyRuntime}
 	require.Equal(t, wish, askOnly(wish, nil))
@@ -66,8 +66,8 @@ func TestAskOnly(t *testing.T) {
 	}
 }
 
-// TestKernelStacks: of a runtime that is listed in state D the kernel's stacks are asked for, once, and
-// not where they are known; no dump is.
+// TestKernelStacks: of a runtime that is listed in state D the kernel's stacks are asked for, once,
+// and not where they are known; no dump is.
 func TestKernelStacks(t *testing.T) {
 	listed := func(component, state string, pid int) event.Event {
 		e := event.New(event.KindProcess, component+" is running", event.FieldState.Text(state))

@@ -7,8 +7,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// shortages are the facts by which the node itself says that it is short of memory, CPU time or disk:
-// from a number on, or up to one, that no node that works shows.
+// shortages are the facts by which the node itself says that it is short of memory, CPU time or
+// disk: from a number on, or up to one, that no node that works shows.
 var shortages = []struct {
 	fact    string
 	atLeast float64
@@ -37,8 +37,8 @@ var shortages = []struct {
 	{"node.load", 200, 0, "the load average is {value}: so many tasks run, or wait in the kernel"},
 }
 
-// shortage is the sentence about a fact that tells of a shortage; empty for every other event. Of the
-// load, which three numbers tell, the last counts: that over 15 minutes.
+// shortage is the sentence about a fact that tells of a shortage; empty for every other event. Of
+// the load, which three numbers tell, the last counts: that over 15 minutes.
 func shortage(e *event.Event) string {
 	if e.Kind != event.KindFact {
 		return ""

@@ -25,8 +25,9 @@ type Sign struct {
 // maxSigns bounds the signs that are named.
 const maxSigns = 3
 
-// listSigns returns the strongest signs of a timeline: of each kind of event (and program, of processes)
-// the one that is said most often, of those the first. What a stall consists of is no sign besides it.
+// listSigns returns the strongest signs of a timeline: of each kind of event (and program, of
+// processes) the one that is said most often, of those the first. What a stall consists of is no
+// sign besides it.
 func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 	type said struct {
 		first *event.Event
@@ -77,8 +78,8 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 	return signs
 }
 
-// programOf is the component of a process: one of a pod that does not end and a runc that does not are
-// two signs. It is empty for events of other kinds, of which one is enough.
+// programOf is the component of a process: one of a pod that does not end and a runc that does not
+// are two signs. It is empty for events of other kinds, of which one is enough.
 func programOf(e *event.Event) string {
 	if e.Kind == event.KindProcess {
 		return e.Component
@@ -95,7 +96,8 @@ func isSameLine(a, b *event.Event) bool {
 type begun struct{ network, node, images time.Time }
 
 // findBegun finds when the runtime said that its network is ready, and the kubelet that its node
-// is, which it says only of one with a network, and that it could clean the file system of the images.
+// is, which it says only of one with a network, and that it could clean the file system of the
+// images.
 func findBegun(tl *timeline.Timeline) (b begun) {
 	for _, e := range tl.Events {
 		switch {
@@ -115,8 +117,8 @@ func findBegun(tl *timeline.Timeline) (b begun) {
 
 // isOver says that an event was of the beginning: a network that nobody has set up, a node that the
 // API server does not know because it has not registered, images of which there are no numbers yet,
-// calls that break, or find nobody, while a runtime is restarted. A call that was too late is a sign
-// all the same.
+// calls that break, or find nobody, while a runtime is restarted. A call that was too late is a
+// sign all the same.
 func (b begun) isOver(e *event.Event) bool {
 	if e.FieldText(event.FieldRestarting) == "true" {
 		return true
@@ -132,8 +134,8 @@ func (b begun) isOver(e *event.Event) bool {
 	return false
 }
 
-// rankAmongKind is how much an event says among those of its kind: Ready is what other conditions of a
-// node are about, and what the runtime waits for is what its callers wait for.
+// rankAmongKind is how much an event says among those of its kind: Ready is what other conditions
+// of a node are about, and what the runtime waits for is what its callers wait for.
 func rankAmongKind(e *event.Event) int {
 	switch {
 	case e.FieldText(event.FieldCondition) == "Ready":
@@ -158,8 +160,8 @@ func describeCondition(e *event.Event) string {
 	return text
 }
 
-// sortOf is what events that say the same of several objects have in common: their text, or what the
-// Events of several pods tell.
+// sortOf is what events that say the same of several objects have in common: their text, or what
+// the Events of several pods tell.
 func sortOf(e *event.Event) string {
 	switch e.Kind {
 	case event.KindCRIError:
@@ -228,8 +230,8 @@ func alike(e *event.Event) string {
 	return ""
 }
 
-// hasFailed says that a call which makes or stops a pod or a container has failed. Other calls about
-// containers that have just gone fail on healthy nodes, too.
+// hasFailed says that a call which makes or stops a pod or a container has failed. Other calls
+// about containers that have just gone fail on healthy nodes, too.
 func hasFailed(e *event.Event) bool {
 	if e.FieldText(event.FieldOutcome) != "failed" {
 		return false
@@ -250,8 +252,8 @@ var startFailures = []string{
 	"failed to mount ", "device or resource busy", "input/output error", "cannot allocate memory", "ttrpc: closed", "stale NFS file handle", "transport endpoint is not connected",
 }
 
-// graceOf is how long a stop may take because its container has that time to end. One that is asked for
-// again has lost its caller, and has none.
+// graceOf is how long a stop may take because its container has that time to end. One that is asked
+// for again has lost its caller, and has none.
 func graceOf(e *event.Event) time.Duration {
 	v, ok := e.Get(event.FieldGrace)
 	seconds, number := v.Number()
@@ -261,7 +263,8 @@ func graceOf(e *event.Event) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-// saysFailed says that a text tells of a failure, and of no more; Events of the API add when that was.
+// saysFailed says that a text tells of a failure, and of no more; Events of the API add when that
+// was.
 func saysFailed(text string) bool {
 	what, when, _ := strings.Cut(text, " (")
 	return strings.HasSuffix(what, " failed") && (when == "" || strings.HasSuffix(when, ")"))
@@ -276,8 +279,8 @@ const noCode = "rpc error: code = Unknown desc = "
 // saidBefore are what an Event of a pod says before the error of a call that the sign names.
 var saidBefore = []string{"(combined from similar events): ", "Failed to create pod sandbox: "}
 
-// noCauses are ends of errors that name no cause: of gRPC's codes the one for the rest, and a Go error
-// that is none.
+// noCauses are ends of errors that name no cause: of gRPC's codes the one for the rest, and a Go
+// error that is none.
 var noCauses = []string{": unknown", `": unavailable`, ": <nil>", ": %!w(<nil>)"}
 
 // describeFailure says why a call failed, without what a program printed below its first line.
@@ -311,7 +314,8 @@ func describeFailure(e *event.Event) string {
 	return said + ": " + why
 }
 
-// afterPlugin is what a network plugin says, behind what the runtime says of the pod and of the plugin.
+// afterPlugin is what a network plugin says, behind what the runtime says of the pod and of the
+// plugin.
 func afterPlugin(why string) string {
 	why = strings.ReplaceAll(why, `\"`, `"`)
 	_, said, typed := strings.Cut(why, `plugin type="`)
@@ -362,7 +366,8 @@ var longPath = regexp.MustCompile(`((?:/[^/\s:"]+){4})(?:/[^/\s:"]+)+(/[^/\s:"]+
 func shortenPaths(text string) string { return longPath.ReplaceAllString(text, "$1/…$2") }
 
 // splitCause cuts a long text before the innermost cause of its error, which stands behind the last
-// colons: what was refused, by whom, and of what. Head is empty where nothing there is short enough.
+// colons: what was refused, by whom, and of what. Head is empty where nothing there is short
+// enough.
 //
 //	… range 0: no IP addresses available in range set: 10.244.3.1-10.244.3.254
 //	… update resources: exec: "runc": executable file not found in $PATH
@@ -471,8 +476,8 @@ func isRoutine(e *event.Event) bool {
 	return slices.Contains(routineKinds, e.Kind)
 }
 
-// isLateRunc says that a runc is alive that ends within a second where nothing holds it up: one that was
-// asked to run in the foreground lives as long as its program.
+// isLateRunc says that a runc is alive that ends within a second where nothing holds it up: one
+// that was asked to run in the foreground lives as long as its program.
 func isLateRunc(e *event.Event) bool {
 	v, known := e.Get(event.FieldAge)
 	age, _ := v.Number()

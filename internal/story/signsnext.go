@@ -25,8 +25,8 @@ const (
 	readAllLogs    = "timeout 60 journalctl -o export --since '1 hour ago' > all.export"
 )
 
-// afterSigns are asked in this order: the whole log that the sign is a line of, where the input holds
-// no more than a piece of it.
+// afterSigns are asked in this order: the whole log that the sign is a line of, where the input
+// holds no more than a piece of it.
 var afterSigns = []afterSign{
 	{[]string{"kernel.", "thread.", "process", "device.", string(event.KindSyscall), string(event.KindShutdown)}, "kernel.log", readKernelLog},
 	{[]string{"kernel.", "thread.", "process", string(event.KindSyscall)}, "processes", listThreads},
@@ -61,8 +61,8 @@ func (n *nextChooser) addForSigns() {
 // maxForSigns bounds what is asked for where nothing but a sign is known.
 const maxForSigns = 2
 
-// addPlugins asks for the processes of the network plugins where a call failed in one: the runtime has
-// only passed on what the plugin said.
+// addPlugins asks for the processes of the network plugins where a call failed in one: the runtime
+// has only passed on what the plugin said.
 func (n *nextChooser) addPlugins() {
 	failed := eventSort{kind: event.KindCRIError, fields: map[event.Key]string{event.FieldNetwork: "true"}}
 	for _, e := range n.timeline.Events {
@@ -115,8 +115,8 @@ func (n *nextChooser) addDriver() {
 	}
 }
 
-// addGracePeriod asks for the kernel's log where a thread waits for the end of a grace period of RCU,
-// and no line says who holds it up.
+// addGracePeriod asks for the kernel's log where a thread waits for the end of a grace period of
+// RCU, and no line says who holds it up.
 func (n *nextChooser) addGracePeriod() {
 	waits := slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool {
 		return e.Kind == event.KindThreadSample && e.FieldText(event.FieldWaits) == "rcu"
@@ -127,8 +127,8 @@ func (n *nextChooser) addGracePeriod() {
 	}
 }
 
-// addLastWords asks for the log of a runtime that ended by itself, where the input holds a piece of it
-// at most.
+// addLastWords asks for the log of a runtime that ended by itself, where the input holds a piece of
+// it at most.
 func (n *nextChooser) addLastWords() {
 	for _, e := range n.timeline.Events {
 		program, unit := e.FieldText(event.FieldRuntime), strings.TrimSuffix(e.FieldText(event.FieldUnit), ".service")
@@ -159,8 +159,8 @@ func unitOf(program string) string {
 	return program
 }
 
-// addDisks asks which file systems lie on a device that fails, where nothing shows it. Below overlayfs
-// lies the runtime's own.
+// addDisks asks which file systems lie on a device that fails, where nothing shows it. Below
+// overlayfs lies the runtime's own.
 func (n *nextChooser) addDisks() {
 	if n.talos || n.listSources()["mounts"] {
 		return
@@ -173,7 +173,8 @@ func (n *nextChooser) addDisks() {
 	}
 }
 
-// pluginDaemons are the containers of the daemons of network plugins, by how the plugins' names begin.
+// pluginDaemons are the containers of the daemons of network plugins, by how the plugins' names
+// begin.
 var pluginDaemons = []struct{ plugin, container string }{
 	{"calico", "calico-node"},
 	{"cilium", "cilium-agent"},
@@ -190,8 +191,8 @@ var pluginDaemons = []struct{ plugin, container string }{
 	{"kube-router", "kube-router"},
 }
 
-// daemonOf is what the daemon's container is called of a network plugin; of one that is not known, all
-// that are.
+// daemonOf is what the daemon's container is called of a network plugin; of one that is not known,
+// all that are.
 func daemonOf(plugin string) string {
 	var all []string
 	for _, d := range pluginDaemons {
@@ -209,22 +210,22 @@ func (n *nextChooser) hasMuteClient() bool {
 	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return mute.fits(e) })
 }
 
-// hasOpenStop says that a container or a sandbox is to stop and does not: the runtime, its shim or a
-// process that the kernel holds is in the way, as where calls are late.
+// hasOpenStop says that a container or a sandbox is to stop and does not: the runtime, its shim or
+// a process that the kernel holds is in the way, as where calls are late.
 func (n *nextChooser) hasOpenStop() bool {
 	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool {
 		return e.Kind == event.KindCRICall && e.Open && strings.HasPrefix(e.FieldText(event.FieldMethod), "Stop") && !isRoutine(e)
 	})
 }
 
-// hasUnheldLock says that a goroutine of a runtime waits for a lock of which the dump shows no holder: a
-// whole dump may.
+// hasUnheldLock says that a goroutine of a runtime waits for a lock of which the dump shows no
+// holder: a whole dump may.
 func (n *nextChooser) hasUnheldLock() bool {
 	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return e.Kind == event.KindLockQueue && isRuntime(e.Component) })
 }
 
-// hasWhole says that the input holds a source, or one of several, as its writer wrote it, or that plegdiag collect has
-// taken what there was of it.
+// hasWhole says that the input holds a source, or one of several, as its writer wrote it, or that
+// plegdiag collect has taken what there was of it.
 func (n *nextChooser) hasWhole(source string) bool {
 	collected, sources := n.listSources()["collect"], strings.Split(source, " or ")
 	for i := range n.timeline.Coverage {

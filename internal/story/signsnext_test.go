@@ -27,8 +27,8 @@ func TestSignsSayWhatIsNext(t *testing.T) {
 	}
 }
 
-// TestConditionReadyIsSaidFirst holds that of a node's conditions Ready is the sign, with its message and
-// since when.
+// TestConditionReadyIsSaidFirst holds that of a node's conditions Ready is the sign, with its
+// message and since when.
 func TestConditionReadyIsSaidFirst(t *testing.T) {
 	condition := func(name string) event.Event {
 		return ev("node.condition", when(5), field("condition", name), field("status", "Unknown"), field("message", "Nobody writes it."), func(e *event.Event) { e.Text = name + " is Unknown" })
@@ -154,8 +154,8 @@ func TestCallsOfARestartAreNoSign(t *testing.T) {
 	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(met)).Signs)
 }
 
-// TestNamedPluginLeadsToItsDaemon holds that a call which failed in a network plugin is said with the
-// plugin's own words, and leads to the log of its daemon.
+// TestNamedPluginLeadsToItsDaemon holds that a call which failed in a network plugin is said with
+// the plugin's own words, and leads to the log of its daemon.
 func TestNamedPluginLeadsToItsDaemon(t *testing.T) {
 	const reason = `rpc error: code = Unknown desc = failed to setup network for sandbox "0": plugin type="%s" name="lab" failed (add): dial tcp 127.0.0.1:50051: connect: connection refused`
 	for plugin, daemon := range map[string]string{"aws-cni": "'aws-node'", "cilium-cni": "'cilium-agent'", "lab-cni": "calico-node|cilium-agent|aws-node|"} {
@@ -170,8 +170,9 @@ func TestNamedPluginLeadsToItsDaemon(t *testing.T) {
 	}
 }
 
-// TestStopThatDoesNotEnd holds that a stop which outlives the time that its container has for its end is a
-// sign, and one that is asked for again, and that the runtime's goroutines and the processes show more.
+// TestStopThatDoesNotEnd holds that a stop which outlives the time that its container has for its
+// end is a sign, and one that is asked for again, and that the runtime's goroutines and the
+// processes show more.
 func TestStopThatDoesNotEnd(t *testing.T) {
 	stop := func(from, to float64, change ...setup) []event.Event {
 		return []event.Event{ev("cri.call", append([]setup{when(from), field("method", "StopContainer"), func(e *event.Event) {
@@ -189,7 +190,8 @@ func TestStopThatDoesNotEnd(t *testing.T) {
 	}
 }
 
-// TestFailedStopIsSaid holds that a stop which failed is a sign, and none of a container that has gone.
+// TestFailedStopIsSaid holds that a stop which failed is a sign, and none of a container that has
+// gone.
 func TestFailedStopIsSaid(t *testing.T) {
 	failed := func(reason string) event.Event {
 		return ev("cri.call", when(1), field("method", "StopPodSandbox"), field("outcome", "failed"), field("error", reason), func(e *event.Event) { e.Text = "StopPodSandbox of 0123 failed" })
@@ -215,8 +217,8 @@ func TestTalosHasItsOwnCommands(t *testing.T) {
 	}
 }
 
-// TestTalosIsKnownByItsKernelLog holds that lines of talosctl dmesg tell of Talos, and those of dmesg do
-// not.
+// TestTalosIsKnownByItsKernelLog holds that lines of talosctl dmesg tell of Talos, and those of
+// dmesg do not.
 func TestTalosIsKnownByItsKernelLog(t *testing.T) {
 	for text, want := range map[string]bool{
 		" kern: warning: [2026-02-14T20:47:48.866114207Z]: overlayfs: failed to get redirect (-5)": true,
@@ -229,8 +231,8 @@ func TestTalosIsKnownByItsKernelLog(t *testing.T) {
 	}
 }
 
-// TestDriverLeadsToTheKernel holds that a container which did not start because of the NVIDIA driver leads
-// to the kernel's log.
+// TestDriverLeadsToTheKernel holds that a container which did not start because of the NVIDIA
+// driver leads to the kernel's log.
 func TestDriverLeadsToTheKernel(t *testing.T) {
 	failed := func(reason string) []event.Event {
 		return []event.Event{ev("runc.failed", when(1), field("reason", reason), func(e *event.Event) { e.Text = "runc create failed" })}
@@ -239,8 +241,8 @@ func TestDriverLeadsToTheKernel(t *testing.T) {
 	require.NotEqual(t, readKernelLog, evaluate(catalogOf(t, proven("slow-disk")), line(failed("hook")...)).Opening.Command)
 }
 
-// TestLastWordsAreAskedFor holds that a runtime which ended by itself leads to its own log, and one that
-// was killed does not: it had no last words.
+// TestLastWordsAreAskedFor holds that a runtime which ended by itself leads to its own log, and one
+// that was killed does not: it had no last words.
 func TestLastWordsAreAskedFor(t *testing.T) {
 	catalog := catalogOf(t, oneStep("runtime-process-down", "systemd.unit-exit", "possible", nil))
 	ended := func(how string) event.Event {
@@ -263,8 +265,8 @@ func TestLastWordsAreAskedFor(t *testing.T) {
 	require.NotEqual(t, ofFile, evaluate(catalog, line(ofK3s, crashed)).Opening.Command)
 }
 
-// TestGracePeriodLeadsToTheKernel holds that a thread which waits for RCU leads to the kernel's log, unless
-// that has said who holds it up.
+// TestGracePeriodLeadsToTheKernel holds that a thread which waits for RCU leads to the kernel's
+// log, unless that has said who holds it up.
 func TestGracePeriodLeadsToTheKernel(t *testing.T) {
 	waits := ev("thread.sample", when(1), field("waits", "rcu"), field("state", "D"), func(e *event.Event) { e.Text = "exe is in synchronize_rcu" })
 	r := evaluate(catalogOf(t, proven("slow-disk")), line(waits))
@@ -274,8 +276,8 @@ func TestGracePeriodLeadsToTheKernel(t *testing.T) {
 	require.NotEqual(t, wantGracePeriod, r.Opening.Note)
 }
 
-// TestUnheldLockLeadsToTheDump holds that a wait for a lock whose holder an excerpt does not show leads to
-// the whole dump.
+// TestUnheldLockLeadsToTheDump holds that a wait for a lock whose holder an excerpt does not show
+// leads to the whole dump.
 func TestUnheldLockLeadsToTheDump(t *testing.T) {
 	queue := func(program string) event.Event {
 		return ev("lock.queue", when(1), field("component", program), field("wait", "5m"), func(e *event.Event) {
@@ -291,8 +293,8 @@ func TestUnheldLockLeadsToTheDump(t *testing.T) {
 	require.Equal(t, dumpDockerd, r.Opening.Command, "before what the rule lacks")
 }
 
-// TestDiskLeadsToItsMounts holds that of a device that fails it is asked who uses it, where no mounts are
-// in the input.
+// TestDiskLeadsToItsMounts holds that of a device that fails it is asked who uses it, where no
+// mounts are in the input.
 func TestDiskLeadsToItsMounts(t *testing.T) {
 	catalog := catalogOf(t, oneStep("block-io-hung-task", "kernel.block-error", "possible", nil))
 	failing := func(device string) event.Event { return ev("kernel.block-error", when(1), field("device", device)) }
@@ -304,8 +306,8 @@ func TestDiskLeadsToItsMounts(t *testing.T) {
 	require.NotEqual(t, listDisks, evaluate(catalog, line(failing("overlay"))).Opening.Command)
 }
 
-// TestCureForTalos holds that the first step of a cure needs no shell on Talos, and asks once for each
-// service.
+// TestCureForTalos holds that the first step of a cure needs no shell on Talos, and asks once for
+// each service.
 func TestCureForTalos(t *testing.T) {
 	const kubectl, client = "kubectl get nodes", "timeout 20 talosctl -n NODE service cri"
 	require.Equal(t, []string{
@@ -318,8 +320,8 @@ func TestCureForTalos(t *testing.T) {
 	}))
 }
 
-// TestAfterCounts: a number that somebody counted asks of what the many are, once; one that is no sign asks
-// for nothing.
+// TestAfterCounts: a number that somebody counted asks of what the many are, once; one that is no
+// sign asks for nothing.
 func TestAfterCounts(t *testing.T) {
 	counted := func(name, value string) event.Event {
 		return event.New(event.KindFact, name+" = "+value, event.FieldName.Text(name), event.FieldValue.Text(value))

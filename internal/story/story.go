@@ -354,8 +354,8 @@ func (s *story) listEpisodes() {
 	}
 }
 
-// isOverBefore says that a part belongs to no stall, that its recovery was seen, and that a stall or
-// another cause begins after it: two incidents in a row.
+// isOverBefore says that a part belongs to no stall, that its recovery was seen, and that a stall
+// or another cause begins after it: two incidents in a row.
 func (s *story) isOverBefore(p *part) bool {
 	over := p.findRecovery()
 	return p.past || len(p.stalls) == 0 && !over.IsZero() && slices.ContainsFunc(s.parts, func(other *part) bool {
@@ -415,8 +415,9 @@ func (s *story) endLink(p *part) {
 	p.Chain = append(causes, p.Chain...)
 }
 
-// isApartFromRoots says that no root, and no stall, lies in the time of a part: the node is NotReady
-// for this reason and not by PLEG. Without a stall a root that is less sure does not count.
+// isApartFromRoots says that no root, and no stall, lies in the time of a part: the node is
+// NotReady for this reason and not by PLEG. Without a stall a root that is less sure does not
+// count.
 func (s *story) isApartFromRoots(p *part) bool {
 	return len(p.stalls) == 0 && !slices.ContainsFunc(s.parts, func(o *part) bool {
 		surer := len(s.timeline.Stalls) > 0 || o.Verdict >= p.Verdict

@@ -394,8 +394,8 @@ func TestRuntimeCalledDown(t *testing.T) {
 	require.Contains(t, headline(300, down(100), down(105)), routineOnly, "it was over")
 }
 
-// TestRuntimeCalledDownWithoutTime: a line that says so without a time is a complaint, unless a kubelet
-// begins to run.
+// TestRuntimeCalledDownWithoutTime: a line that says so without a time is a complaint, unless a
+// kubelet begins to run.
 func TestRuntimeCalledDownWithoutTime(t *testing.T) {
 	down, never := ev("kubelet.runtime-down"), ev("kubelet.pleg-unhealthy", field("never", "true"))
 	catalog := catalogOf(t, proven("slow-disk"))

@@ -67,16 +67,16 @@ const longWait = 2 * time.Minute
 // dumps of collect lie twenty seconds apart.
 var longWaits = map[string]time.Duration{"cni-plugin": 15 * time.Second}
 
-// longBoot is how long a daemon takes at least to begin its work for that to be a sign. A restart that
-// is shorter explains the calls that met it, see [restarts.MarkRestarting].
+// longBoot is how long a daemon takes at least to begin its work for that to be a sign. A restart
+// that is shorter explains the calls that met it, see [restarts.MarkRestarting].
 const longBoot = 20 * time.Second
 
-// longHousekeeping is how long the kubelet's housekeeping takes at least to be a sign: from there on
-// kubelets up to 1.26 complained; newer ones do after a second, as on any busy node.
+// longHousekeeping is how long the kubelet's housekeeping takes at least to be a sign: from there
+// on kubelets up to 1.26 complained; newer ones do after a second, as on any busy node.
 const longHousekeeping = 15 * time.Second
 
-// slowAnswer is how long an answer of a daemon to plegdiag collect, or of the kernel in a trace, takes
-// at least to be a sign.
+// slowAnswer is how long an answer of a daemon to plegdiag collect, or of the kernel in a trace,
+// takes at least to be a sign.
 const slowAnswer = time.Second
 
 // busyPercent is what a process of one thread takes of a CPU that does nothing else.
@@ -133,11 +133,12 @@ var troubledReasons = []string{"NodeNotReady", "Rebooted", "NodeNotSchedulable",
 // harmlessReasons are the reasons of warnings in the API that every node gives when it starts.
 var harmlessReasons = []string{"InvalidDiskCapacity", "CIDRNotAvailable", "Starting", "NodeAllocatableEnforced", "CgroupV1", "ContainerdStart", "DockerStart", "KubeletStart"}
 
-// chainOfCalls are the components between the kubelet and a container: a thread of one that the kernel
-// holds is no routine, whatever it waits for.
+// chainOfCalls are the components between the kubelet and a container: a thread of one that the
+// kernel holds is no routine, whatever it waits for.
 var chainOfCalls = []string{"kubelet", "containerd", "dockerd", "crio", "shim", "runc", "cni", "systemd", "dbus"}
 
-// logsOfStalls and dumpsOfStalls are what shows a stall, or a runtime that hangs, where there is one.
+// logsOfStalls and dumpsOfStalls are what shows a stall, or a runtime that hangs, where there is
+// one.
 var (
 	logsOfStalls  = []string{"kubelet.log", "containerd.log", "dockerd.log", "crio.log"}
 	dumpsOfStalls = []string{"goroutines.kubelet", "goroutines.containerd", "goroutines.dockerd", "goroutines.crio"}
@@ -146,8 +147,8 @@ var (
 // listsOfRelist are the calls with which each relist begins, as collect makes them.
 var listsOfRelist = []string{"ListPodSandbox", "ListContainers"}
 
-// answersOfHealth are events by which a node or its runtime answers for itself, or a kubelet says no
-// more than what every one says at its start.
+// answersOfHealth are events by which a node or its runtime answers for itself, or a kubelet says
+// no more than what every one says at its start.
 var answersOfHealth = []eventSort{
 	{kind: event.KindKubeletStart},
 	{kind: event.KindPLEGUnhealthy, fields: map[event.Key]string{event.FieldNever: "true"}},
@@ -238,7 +239,8 @@ var questions = []question{
 // rebooted is the rule that says that the machine went down: what was going on then is over.
 const rebooted = "notready-rebooted"
 
-// deadRuntime are the rules that say that the runtime is gone, stopped, or cannot react to a signal.
+// deadRuntime are the rules that say that the runtime is gone, stopped, or cannot react to a
+// signal.
 var deadRuntime = []string{"runtime-process-down", "runtime-process-stopped"}
 
 // ofDisks are the rules that a failing device speaks for, whoever uses it.

@@ -13,8 +13,8 @@ import (
 // version of its kernel as Kubernetes has it.
 var windowsFacts = map[string]string{"os.name": "Windows", "kernel.version": "10.0."}
 
-// windowsWords stand in lines of a node with Windows, and of no other: the pipes at which its runtimes
-// listen. All have inWindowsWords, which is looked for first.
+// windowsWords stand in lines of a node with Windows, and of no other: the pipes at which its
+// runtimes listen. All have inWindowsWords, which is looked for first.
 var windowsWords = []string{"npipe:", `\pipe\`, "//./pipe/"}
 
 const inWindowsWords = "pipe"

@@ -33,7 +33,8 @@ func foldCopies(events []*event.Event) []*event.Event {
 	return kept
 }
 
-// content is what copies have in common; the pid only where the message itself has it, as the kernel's.
+// content is what copies have in common; the pid only where the message itself has it, as the
+// kernel's.
 type content struct {
 	kind                                event.Kind
 	text, container, sandbox, lock, key string

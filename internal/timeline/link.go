@@ -217,15 +217,16 @@ func startedAnother(long *event.Event, later []*event.Event) bool {
 	return false
 }
 
-// isAnswerOfSystemd says that PID 1 answered collect at once on the system bus. Its own socket tells
-// less: runc is a client of the bus, and PID 1 may have lost that.
+// isAnswerOfSystemd says that PID 1 answered collect at once on the system bus. Its own socket
+// tells less: runc is a client of the bus, and PID 1 may have lost that.
 func isAnswerOfSystemd(e *event.Event) bool {
 	return e.Kind == event.KindCollectRPC && e.Component == "systemd" && e.Start.Known && e.Duration() < quickAnswer &&
 		e.FieldText(event.FieldPrivate) == "false" && e.FieldText(event.FieldAnswered) == "true" && e.FieldText(event.FieldError) == ""
 }
 
-// isAskedDuring says that a call was made while a scope was not started, and so after runc had asked
-// for it: PID 1 reads the bus in order. What goes on at the end of the input goes on for a while.
+// isAskedDuring says that a call was made while a scope was not started, and so after runc had
+// asked for it: PID 1 reads the bus in order. What goes on at the end of the input goes on for a
+// while.
 func isAskedDuring(long, call *event.Event) bool {
 	until := long.Last().T.Add(-scopeSlack)
 	if long.Open {

@@ -168,8 +168,8 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 	return joinWholeIntervals(intervals, told), foreign
 }
 
-// askedAgain are the kinds of states of which it counts how often they were asked for or about while they
-// lasted.
+// askedAgain are the kinds of states of which it counts how often they were asked for or about
+// while they lasted.
 var askedAgain = []event.Kind{event.KindCRICall, event.KindDaemonBoot}
 
 // maxCall is how long a CRI call lasts at most: its caller gives up after runtimeRequestTimeout, 2

@@ -290,7 +290,8 @@ func (q *sequence) resolve(c *cycle, base int, k *clock) {
 const unknownYear = 2000
 
 // UnknownDay stands for a day that is not known, where nothing but the time of day is. It lies in a
-// year of its own, which no time of an incident is in, so that reports can say the time of day alone.
+// year of its own, which no time of an incident is in, so that reports can say the time of day
+// alone.
 var UnknownDay = time.Date(1990, 6, 15, 0, 0, 0, 0, time.UTC)
 
 // unknownDay is UnknownDay in days from 1 January of year 0, the date of a stamp without one.

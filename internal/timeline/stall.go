@@ -227,8 +227,9 @@ func (s *signs) addComplaint(e *event.Event) {
 	}
 }
 
-// addNotReady adds the complaint about PLEG that a condition gives as its reason. One of the API that
-// was seen only later has no age at its transition; the kubelet made it when the threshold had passed.
+// addNotReady adds the complaint about PLEG that a condition gives as its reason. One of the API
+// that was seen only later has no age at its transition; the kubelet made it when the threshold had
+// passed.
 func (s *signs) addNotReady(e *event.Event) {
 	threshold, ok := fieldDuration(e, event.FieldThreshold)
 	if !ok || e.FieldText(event.FieldPLEG) != "true" {

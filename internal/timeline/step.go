@@ -76,8 +76,8 @@ func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 	}
 }
 
-// isLatestFirst says that the lines of a file begin with the latest, as exports of log aggregators do.
-// Each step of the clock can make one stamp that is earlier than the one above it.
+// isLatestFirst says that the lines of a file begin with the latest, as exports of log aggregators
+// do. Each step of the clock can make one stamp that is earlier than the one above it.
 func isLatestFirst(stamps []stamp, steps int) bool {
 	down, up := 0, 0
 	for i := 1; i < len(stamps); i++ {

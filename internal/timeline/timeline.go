@@ -64,8 +64,8 @@ type Coverage struct {
 }
 
 // What makes a log dense. People choose a dozen lines for a ticket; what is longer is mostly stacks
-// of the kernel, all of one second. Thousands of lines nobody chooses: a busy or a young node has them
-// in a minute.
+// of the kernel, all of one second. Thousands of lines nobody chooses: a busy or a young node has
+// them in a minute.
 const (
 	denseLines = 200
 	denseSpan  = 10 * time.Minute

@@ -37,7 +37,8 @@ func TestStampsThatNoClockShowsAreUndated(t *testing.T) {
 	require.Zero(t, tl.Clocks[0].ResolveStamp(time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC), true, 9, ten))
 }
 
-// A node whose clock nobody has set counts from 1970. Where all say so, an order and a length are as good as any.
+// A node whose clock nobody has set counts from 1970. Where all say so, an order and a length are
+// as good as any.
 func TestNodeWithoutAClockKeepsItsTimes(t *testing.T) {
 	tl := Build(Input{Events: pointersTo(
 		ev("a.log", 1, at("1970-01-01T00:10:00Z")), ev("a.log", 2, at("1970-01-01T00:20:00Z")), ev("a.log", 3, at("1677-09-21T00:12:43Z")),

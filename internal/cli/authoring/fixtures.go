@@ -156,8 +156,8 @@ func describeAnswer(inc *incident.Incident, rule string) string {
 	return fixture.VerdictOf(inc, rule).String()
 }
 
-// printTotals prints how many fixtures ran and failed, and which rules have none. It is an error when
-// there was none, or one failed.
+// printTotals prints how many fixtures ran and failed, and which rules have none. It is an error
+// when there was none, or one failed.
 func (t *tester) printTotals(dirs []string) error {
 	if t.ran == 0 {
 		return &cli.Failure{

@@ -1,10 +1,12 @@
-// Package apiserver collects a bundle of a node without access to it: through the API server, with the
-// user's kubeconfig. It asks for the Node and its Events, and the kubelet for its goroutines, metrics,
-// settings, stats and logs; on demand it runs the collection of package collect in a pod of the node.
+// Package apiserver collects a bundle of a node without access to it: through the API server, with
+// the user's kubeconfig. It asks for the Node and its Events, and the kubelet for its goroutines,
+// metrics, settings, stats and logs; on demand it runs the collection of package collect in a pod
+// of the node.
 //
-// It changes nothing in the cluster but that pod, which it deletes. Every request has a bound in time
-// and size, and none is repeated. What is refused is in the manifest with the right that it needs. The
-// bundle has the form that a collection on the node gives it, and the same rules replace secrets.
+// It changes nothing in the cluster but that pod, which it deletes. Every request has a bound in
+// time and size, and none is repeated. What is refused is in the manifest with the right that it
+// needs. The bundle has the form that a collection on the node gives it, and the same rules replace
+// secrets.
 package apiserver
 
 import (
@@ -103,8 +105,8 @@ type collector struct {
 	silent   int
 }
 
-// maxSilent is how many requests a kubelet may leave without an answer, and with none answered, before
-// it is not asked any more.
+// maxSilent is how many requests a kubelet may leave without an answer, and with none answered,
+// before it is not asked any more.
 const maxSilent = 3
 
 // nodeObject is what the collection itself needs of the Node.
@@ -135,7 +137,8 @@ func (n *nodeObject) notReady() string {
 	return ""
 }
 
-// Run collects. It ends some seconds after Timeout at the latest, and later only for deleting its pod.
+// Run collects. It ends some seconds after Timeout at the latest, and later only for deleting its
+// pod.
 func Run(ctx context.Context, opt Options) (*Summary, error) {
 	if err := opt.check(); err != nil {
 		return nil, err
@@ -328,8 +331,8 @@ func (c *collector) noteRight(r *request, got result) {
 	}
 }
 
-// fetch writes the answer to a request to out, at most its limit. A kubelet that does not answer at all
-// is not asked for everything.
+// fetch writes the answer to a request to out, at most its limit. A kubelet that does not answer at
+// all is not asked for everything.
 func (c *collector) fetch(ctx context.Context, r *request, out io.Writer) result {
 	if r.right != askKubelet {
 		return c.ask(ctx, r, out)
@@ -392,8 +395,8 @@ func (c *collector) ask(ctx context.Context, r *request, out io.Writer) result {
 }
 
 // whyNoLog says why an answer to a query of logs is none; empty when it is one. Without queries the
-// kubelet lists /var/log as HTML. Of a unit without entries a kubelet 1.36 looks for files instead, and
-// says so in one line, with 200 OK:
+// kubelet lists /var/log as HTML. Of a unit without entries a kubelet 1.36 looks for files instead,
+// and says so in one line, with 200 OK:
 //
 //	options present and query resolved to log files for [crio]
 func whyNoLog(header http.Header, in *bufio.Reader) string {
@@ -411,8 +414,8 @@ func whyNoLog(header http.Header, in *bufio.Reader) string {
 // seconds.
 const clockNoise = 3 * time.Second
 
-// noteClock compares this machine's clock with the one in the answer: the kubelet's own, where it is
-// the kubelet's answer (net/http/httputil.ReverseProxy passes its Date on).
+// noteClock compares this machine's clock with the one in the answer: the kubelet's own, where it
+// is the kubelet's answer (net/http/httputil.ReverseProxy passes its Date on).
 func (c *collector) noteClock(r *request, header http.Header, sent time.Time) {
 	at, err := http.ParseTime(header.Get("Date"))
 	if err != nil || r.right != askKubelet || c.offset != 0 {

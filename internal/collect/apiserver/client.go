@@ -161,8 +161,8 @@ type status struct {
 	Reason  string `json:"reason"`
 }
 
-// readStatus reads the body of an answer that is an error. kubelet says that the kubelet answered: what
-// it says is plain text.
+// readStatus reads the body of an answer that is an error. kubelet says that the kubelet answered:
+// what it says is plain text.
 func (c *client) readStatus(a *answer) (s status, kubelet bool) {
 	const enough = 8 << 10
 	text, _ := io.ReadAll(io.LimitReader(a.body, enough)) // what came counts
@@ -194,7 +194,8 @@ const deafKubelet = ": the kubelet cannot ask the API server whether it may answ
 
 const needsRight = ": it needs the right to "
 
-// refusal says what an answer that is an error means for a request, and which right or setting it lacks.
+// refusal says what an answer that is an error means for a request, and which right or setting it
+// lacks.
 func (c *client) refusal(a *answer, r *request) result {
 	s, kubelet := c.readStatus(a)
 	code := fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))

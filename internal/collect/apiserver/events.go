@@ -36,8 +36,8 @@ type eventSource struct {
 	ReportingInstance string `json:"reportingInstance"`
 }
 
-// collectPodEvents collects the Events of the node's kubelet about its pods. The API server can select
-// by kubelet only, not by host, so that those of other nodes are thrown away here.
+// collectPodEvents collects the Events of the node's kubelet about its pods. The API server can
+// select by kubelet only, not by host, so that those of other nodes are thrown away here.
 func (c *collector) collectPodEvents(ctx context.Context) {
 	r := &request{step: podEvents, path: "/api/v1/events", right: listEvents, bound: eventsBound, limit: eventsPageLimit}
 	item := c.beginItem(podEvents, "kubernetes/pod-events.json", "GET "+r.path+"?fieldSelector=source=kubelet, those of this node")

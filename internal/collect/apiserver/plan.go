@@ -81,8 +81,8 @@ func (r *request) kubeletRight() string {
 const (
 	dumpBound = 20 * time.Second
 	logBound  = 60 * time.Second
-	// logLines is how many of the newest lines of a journal are asked for, some 20 MB of a kubelet's. A
-	// kubelet 1.36 refuses to give more (nodeLogQuery's validation of tailLines).
+	// logLines is how many of the newest lines of a journal are asked for, some 20 MB of a kubelet's.
+	// A kubelet 1.36 refuses to give more (nodeLogQuery's validation of tailLines).
 	logLines = 100_000
 	// fileTail is how much of the end of a file below /var/log is asked for.
 	fileTail = 32 << 20
@@ -90,7 +90,8 @@ const (
 	dumpGap = 20 * time.Second
 )
 
-// What it means that the kubelet does not serve something (its configuration, KubeletConfiguration).
+// What it means that the kubelet does not serve something (its configuration,
+// KubeletConfiguration).
 const (
 	noProfiling = "the kubelet serves no pprof: enableDebuggingHandlers and enableProfilingHandler are true by default"
 	noHandlers  = "the kubelet does not serve it: enableDebuggingHandlers is true by default"
@@ -102,8 +103,8 @@ const (
 // proxy is how the API server passes a request on to the kubelet.
 const proxy = "/api/v1/nodes/NODE/proxy"
 
-// requests are all requests but those of the pod, the most volatile first. Stats come last: for them
-// the kubelet asks a runtime that may hang.
+// requests are all requests but those of the pod, the most volatile first. Stats come last: for
+// them the kubelet asks a runtime that may hang.
 var requests = []request{
 	{step: "node", item: "kubernetes/node.json", path: "/api/v1/nodes/NODE", query: "pretty=true", right: readNode, bound: 15 * time.Second, limit: 4 << 20},
 	{step: "dumps", item: "kubelet", path: proxy + "/debug/pprof/goroutine", query: "debug=2", right: askKubelet, bound: dumpBound, limit: 64 << 20, absent: noProfiling, dump: true},

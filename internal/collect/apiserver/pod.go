@@ -159,8 +159,8 @@ func (p *debugPod) create(ctx context.Context) (made bool, got result) {
 	return got.outcome == "" || code == 0, got
 }
 
-// manifest is the pod. It is bound to its node: no scheduler is asked, and no taint keeps it away. It
-// ends by itself, also when nobody deletes it.
+// manifest is the pod. It is bound to its node: no scheduler is asked, and no taint keeps it away.
+// It ends by itself, also when nobody deletes it.
 func (p *debugPod) manifest() map[string]any {
 	timeout := p.podTimeout()
 	args := []string{
@@ -268,9 +268,9 @@ func pause(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// readBundle reads the bundle out of the pod's log. A log is text and needs no protocol of its own, as
-// attach and exec do, and what it says comes through the kubelet's port that is asked anyway. When the
-// connection breaks, the log is read again from its start, as long as the pod runs.
+// readBundle reads the bundle out of the pod's log. A log is text and needs no protocol of its own,
+// as attach and exec do, and what it says comes through the kubelet's port that is asked anyway.
+// When the connection breaks, the log is read again from its start, as long as the pod runs.
 func (p *debugPod) readBundle(ctx context.Context, to *carry.Decoder) result {
 	bound := p.podTimeout() + endBound
 	ctx, stop := context.WithTimeout(ctx, bound)

@@ -17,8 +17,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/redact"
 )
 
-// itemLimit bounds what is stored of one item, in bytes after compression. It is that of collect on a
-// node; the goroutines of a kubelet with 100 000 of them have 4 MB.
+// itemLimit bounds what is stored of one item, in bytes after compression. It is that of collect on
+// a node; the goroutines of a kubelet with 100 000 of them have 4 MB.
 const itemLimit = 6 << 20
 
 // sealRoom is the part of the bundle's limit that is kept for the manifest.
@@ -39,8 +39,8 @@ type store struct {
 	noted    func(bundle.Item)
 }
 
-// openStore begins a bundle. Writing it is the sink's, as on a node; here it is no process of its own,
-// because it is not the sick node's disk.
+// openStore begins a bundle. Writing it is the sink's, as on a node; here it is no process of its
+// own, because it is not the sick node's disk.
 func openStore(opt *Options, name string, key []byte) (*store, error) {
 	s := &store{limit: opt.MaxSize, names: map[string]int{}, key: key, noted: opt.Noted, told: make(chan sink.Report, 1)}
 	in, pipe := io.Pipe()

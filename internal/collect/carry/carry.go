@@ -1,6 +1,7 @@
-// Package carry takes a bundle through a log: what a pod prints comes back through the API server as
-// text, mixed with what it prints to standard error, and a part of it can be lost when the node rotates
-// the log. So the bundle is written as numbered lines, and a sum at the end says whether it is whole.
+// Package carry takes a bundle through a log: what a pod prints comes back through the API server
+// as text, mixed with what it prints to standard error, and a part of it can be lost when the node
+// rotates the log. So the bundle is written as numbered lines, and a sum at the end says whether it
+// is whole.
 //
 //	#plegdiag:1:H4sIAAAA…
 //	#plegdiag:2:8xSdqp…
@@ -21,8 +22,8 @@ import (
 	"strings"
 )
 
-// lineBytes is how much of the bundle a line holds. Its base64 is shorter than 16 KiB, where the runtime
-// breaks a line in two (containerd's and CRI-O's loggers).
+// lineBytes is how much of the bundle a line holds. Its base64 is shorter than 16 KiB, where the
+// runtime breaks a line in two (containerd's and CRI-O's loggers).
 const lineBytes = 6 << 10
 
 // prefix begins a line of the bundle. What plegdiag says to a person begins otherwise.
@@ -54,8 +55,8 @@ func Encode(in io.Reader, out io.Writer) error {
 	}
 }
 
-// Decoder puts the lines together again. The zero Decoder is ready. It can read a log again from its
-// start: lines that it has seen are left out.
+// Decoder puts the lines together again. The zero Decoder is ready. It can read a log again from
+// its start: lines that it has seen are left out.
 type Decoder struct {
 	// Limit is how large the bundle may be, in bytes; zero allows nothing.
 	Limit int
@@ -78,8 +79,8 @@ func (d *Decoder) Whole() bool { return d.done }
 // Bytes is what there is of the bundle, without gaps from its start.
 func (d *Decoder) Bytes() []byte { return d.out.Bytes() }
 
-// Read reads a log up to its end, or to the end of the bundle. An error says what is lost; what came
-// before stays. A log that ends early is no error: see Whole.
+// Read reads a log up to its end, or to the end of the bundle. An error says what is lost; what
+// came before stays. A log that ends early is no error: see Whole.
 func (d *Decoder) Read(log io.Reader) error {
 	if d.sum == nil {
 		d.sum = sha256.New()

@@ -18,7 +18,8 @@ func encode(t require.TestingT, content []byte) string {
 	return out.String()
 }
 
-// Whatever is sent comes back, with other lines between, however often the log breaks and is read again.
+// Whatever is sent comes back, with other lines between, however often the log breaks and is read
+// again.
 func TestRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		content := bytes.Repeat(rapid.SliceOf(rapid.Byte()).Draw(t, "content"), rapid.IntRange(0, 500).Draw(t, "times"))

@@ -1,6 +1,6 @@
-// Package cri asks a container runtime over its socket, by the CRI, v1: the calls and the fields that
-// collect needs, and no others. grpc-go and the generated code of all the CRI would be a sixteenth of
-// the program.
+// Package cri asks a container runtime over its socket, by the CRI, v1: the calls and the fields
+// that collect needs, and no others. grpc-go and the generated code of all the CRI would be a
+// sixteenth of the program.
 package cri
 
 import (
@@ -73,7 +73,8 @@ func (c *Client) ListPodSandbox(ctx context.Context) ([]string, error) {
 	return l.ids, err
 }
 
-// ContainerStatus asks for a container. It does not ask for a verbose answer: that contains environments.
+// ContainerStatus asks for a container. It does not ask for a verbose answer: that contains
+// environments.
 func (c *Client) ContainerStatus(ctx context.Context, id string) (Container, error) {
 	s, err := call[containerStatus](ctx, c, "ContainerStatus", request{id})
 	return Container(s.inner), err

@@ -152,7 +152,8 @@ func TestErrors(t *testing.T) {
 	require.True(t, failed.IsSilence(), "it does not speak gRPC: %s", failed)
 }
 
-// What the generated code of the CRI reads is read here, too; whatever a runtime sends, nothing breaks.
+// What the generated code of the CRI reads is read here, too; whatever a runtime sends, nothing
+// breaks.
 func FuzzMessage(f *testing.F) {
 	for _, m := range []proto.Message{
 		&api.ContainerStatusResponse{Status: containerOfTest}, &api.PodSandboxStatusResponse{Status: sandboxOfTest},

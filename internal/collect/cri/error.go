@@ -32,8 +32,8 @@ func (e *Error) Error() string {
 // Unwrap gives the cause.
 func (e *Error) Unwrap() error { return e.err }
 
-// IsSilence says that there was no answer: the deadline ended the call, here or in a runtime that was
-// told of it, or there is no connection.
+// IsSilence says that there was no answer: the deadline ended the call, here or in a runtime that
+// was told of it, or there is no connection.
 func (e *Error) IsSilence() bool {
 	return e.code == connect.CodeDeadlineExceeded || e.code == connect.CodeCanceled || e.code == connect.CodeUnavailable
 }

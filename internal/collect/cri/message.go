@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Messages are read field by field, by the numbers of api.proto (k8s.io/cri-api/pkg/apis/runtime/v1).
-// Fields that nobody asked for are left out.
+// Messages are read field by field, by the numbers of api.proto
+// (k8s.io/cri-api/pkg/apis/runtime/v1). Fields that nobody asked for are left out.
 
 // field is a field of a message: a number, or the bytes of a text or of a message in it.
 type field struct {

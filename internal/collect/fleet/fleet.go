@@ -1,5 +1,6 @@
-// Package fleet says which machine of a fleet a node is: its zone, region, instance type, instance id,
-// provider id, image and platform. It reads what the node already has, and asks no metadata service.
+// Package fleet says which machine of a fleet a node is: its zone, region, instance type, instance
+// id, provider id, image and platform. It reads what the node already has, and asks no metadata
+// service.
 //
 // Of cloud-init's data it takes these values only. The rest can hold user data, with secrets.
 package fleet
@@ -12,7 +13,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 )
 
-// Facts are what is known of a machine, by the names of facts.FleetFacts. Unknown ones are not there.
+// Facts are what is known of a machine, by the names of facts.FleetFacts. Unknown ones are not
+// there.
 type Facts map[string]string
 
 // Add adds what is not known yet. So the most trusted source comes first: the Node object, the
@@ -55,8 +57,8 @@ const (
 )
 
 // cloudInitKeys are where instance-data.json has the values, the first that is there counts. Its
-// names have - or _. v1 is the same in all clouds; below ds each cloud has its own: Amazon's identity
-// document and metadata, Azure's IMDS.
+// names have - or _. v1 is the same in all clouds; below ds each cloud has its own: Amazon's
+// identity document and metadata, Azure's IMDS.
 var cloudInitKeys = []struct {
 	name  string
 	paths []string
@@ -111,8 +113,8 @@ func lookUp(at map[string]any, path []string) string {
 	return ""
 }
 
-// OfFirmware reads what the firmware says. On Amazon's machines of the Nitro system the product is the
-// instance type; elsewhere it is the name of a product line.
+// OfFirmware reads what the firmware says. On Amazon's machines of the Nitro system the product is
+// the instance type; elsewhere it is the name of a product line.
 func OfFirmware(vendor, product string) Facts {
 	f := Facts{}
 	f.set("platform", vendor)

@@ -123,8 +123,9 @@ func (d *Dir) Open(f *File) (*os.File, error) {
 	return nil, err
 }
 
-// Remove removes a file that was found and has not changed since. Only a name in this directory goes:
-// one that takes the place of the file in the last moment is lost at worst, and nothing behind it.
+// Remove removes a file that was found and has not changed since. Only a name in this directory
+// goes: one that takes the place of the file in the last moment is lost at worst, and nothing
+// behind it.
 func (d *Dir) Remove(f *File) error {
 	file, err := d.Open(f) // while it is open, no other file can get its number
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// counter is a file that counts what is read of it. The transport reads it in a goroutine of its own.
+// counter is a file that counts what is read of it. The transport reads it in a goroutine of its
+// own.
 type counter struct {
 	f *os.File
 	n atomic.Int64

@@ -1,6 +1,7 @@
-// Package put sends a bundle to a server by HTTP PUT: to an object store under a presigned URL, or to
-// any other server that takes it. It reads one file and speaks to one host. It follows no redirect to
-// another one, and no error of it holds the URL's path, its query or a header: these are secrets.
+// Package put sends a bundle to a server by HTTP PUT: to an object store under a presigned URL, or
+// to any other server that takes it. It reads one file and speaks to one host. It follows no
+// redirect to another one, and no error of it holds the URL's path, its query or a header: these
+// are secrets.
 package put
 
 import (
@@ -69,8 +70,8 @@ type target struct {
 	hidden  []string // texts that no error may hold, the longest first
 }
 
-// Check says what is wrong with a request before there is a bundle: its URL, its headers, the file of
-// its URL. The error holds no secret.
+// Check says what is wrong with a request before there is a bundle: its URL, its headers, the file
+// of its URL. The error holds no secret.
 func Check(r *Request) error {
 	_, err := resolve(r)
 	return err
@@ -180,8 +181,8 @@ func (t *target) describe(err error) string {
 	return text
 }
 
-// Send sends the bundle, up to three times when the server is busy or the connection breaks. It ends
-// with ctx, or after the request's Timeout.
+// Send sends the bundle, up to three times when the server is busy or the connection breaks. It
+// ends with ctx, or after the request's Timeout.
 func Send(ctx context.Context, r *Request) Report {
 	t, err := resolve(r)
 	if err != nil {

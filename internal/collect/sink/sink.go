@@ -1,5 +1,5 @@
-// Package sink writes a bundle to a file or a stream, as long as there is room, and says what became
-// of it. It is for a process of its own, because a disk can hang.
+// Package sink writes a bundle to a file or a stream, as long as there is room, and says what
+// became of it. It is for a process of its own, because a disk can hang.
 package sink
 
 import (
@@ -34,7 +34,8 @@ type Report struct {
 	Written, Done bool
 }
 
-// Run copies a bundle from in to a file, or to out, which is one, too, and sends its reports to told.
+// Run copies a bundle from in to a file, or to out, which is one, too, and sends its reports to
+// told.
 func Run(r Request, in io.Reader, out io.Writer, told io.Writer) error {
 	// A reader that has gone, and a limit of the shell, are errors of write and not the end.
 	signal.Ignore(refusals...)

@@ -1,6 +1,6 @@
-// Package spool keeps an item of a bundle until its size is known, because a tar archive needs the size
-// first. It replaces secrets, and keeps the oldest or the newest part of what is too large. It writes no
-// file and knows no format, except where an entry of the journal begins.
+// Package spool keeps an item of a bundle until its size is known, because a tar archive needs the
+// size first. It replaces secrets, and keeps the oldest or the newest part of what is too large. It
+// writes no file and knows no format, except where an entry of the journal begins.
 package spool
 
 import (
@@ -13,8 +13,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/redact"
 )
 
-// pieceSize is how much of an item is kept uncompressed. A larger item is compressed piece by piece.
-// The pieces together are one gzip file (RFC 1952 2.2), and the oldest ones can be left out.
+// pieceSize is how much of an item is kept uncompressed. A larger item is compressed piece by
+// piece. The pieces together are one gzip file (RFC 1952 2.2), and the oldest ones can be left out.
 const pieceSize = 1 << 20
 
 // Options say what is kept of an item.
@@ -145,8 +145,8 @@ func (s *Spool) finishContent() (content []byte, packed bool) {
 	return bytes.Join(s.pieces, nil), true
 }
 
-// Finish returns the content of an item as it is stored, and completes what the item says about it: the
-// ending of its name, what was replaced and left out, and the outcome where none was set.
+// Finish returns the content of an item as it is stored, and completes what the item says about it:
+// the ending of its name, what was replaced and left out, and the outcome where none was set.
 func (s *Spool) Finish(item *bundle.Item) []byte {
 	content, packed := s.finishContent()
 	item.Redacted, item.Dropped = s.filter.Counts().Total(), s.dropped

@@ -57,8 +57,8 @@ func Writer(unit string) string {
 	return ""
 }
 
-// kubeletFiles are source files that klog names in lines of the kubelet and of no other program on a
-// node (Kubernetes 1.2 to 1.37, and cAdvisor inside of the kubelet).
+// kubeletFiles are source files that klog names in lines of the kubelet and of no other program on
+// a node (Kubernetes 1.2 to 1.37, and cAdvisor inside of the kubelet).
 var kubeletFiles = map[string]bool{
 	"generic.go": true, "evented.go": true, // pkg/kubelet/pleg
 	"setters.go": true, "pod_workers.go": true, "remote_runtime.go": true, "remote_image.go": true,
@@ -69,15 +69,15 @@ var kubeletFiles = map[string]bool{
 	"cadvisor_stats_provider.go": true, "cri_stats_provider.go": true, "summary_sys_containers.go": true,
 }
 
-// IsKubeletFile says that klog's lines with this source file are the kubelet's, whatever tag somebody
-// put before them.
+// IsKubeletFile says that klog's lines with this source file are the kubelet's, whatever tag
+// somebody put before them.
 func IsKubeletFile(file string) bool {
 	return kubeletFiles[file] || strings.HasPrefix(file, "kubelet") || strings.HasPrefix(file, "kuberuntime_")
 }
 
 // IsKubeletText says that klog's lines with this text are the kubelet's, whatever tag somebody put
-// before them: other programs, too, have a source file of their name. The lease of a node is renewed
-// by its kubelet and nobody else.
+// before them: other programs, too, have a source file of their name. The lease of a node is
+// renewed by its kubelet and nobody else.
 func IsKubeletText(text string) bool {
 	return strings.HasPrefix(text, "Kubelet version") || strings.Contains(text, "from runtime service failed") ||
 		strings.Contains(text, "/namespaces/kube-node-lease/")
@@ -147,8 +147,8 @@ var processes = []struct{ name, component string }{
 	{"dbus-broker", "dbus"},
 }
 
-// OfProcess is the component of a process by its name, which the kernel cuts at 15 bytes; empty for one
-// that is not known.
+// OfProcess is the component of a process by its name, which the kernel cuts at 15 bytes; empty for
+// one that is not known.
 func OfProcess(comm string) string {
 	for _, p := range processes {
 		if strings.HasPrefix(comm, p.name) {
@@ -198,8 +198,8 @@ func Service(unit string) string {
 	return services[unit]
 }
 
-// OfUnit is the component of a unit by its full name, as kubelet.service; empty for any that matters
-// to no container.
+// OfUnit is the component of a unit by its full name, as kubelet.service; empty for any that
+// matters to no container.
 func OfUnit(unit string) string {
 	name, ok := strings.CutSuffix(unit, ".service")
 	if !ok {

@@ -178,12 +178,12 @@ const (
 	collectionGap = 3 * time.Minute
 )
 
-// startOfWait is when a goroutine of a dump taken at a moment began to wait, as "N minutes" tell it.
-// The runtime stamps a goroutine that a collection finds parked with the end of the collection
+// startOfWait is when a goroutine of a dump taken at a moment began to wait, as "N minutes" tell
+// it. The runtime stamps a goroutine that a collection finds parked with the end of the collection
 // before (gcMarkTermination and markroot in runtime/mgc*.go), and prints whole minutes. So the wait
 // is shorter than N+1 minutes and a mark phase, and can be shorter than N by the time between two
-// collections: half a second can print "1 minutes". Without minutes nothing is known, and begun says
-// that only the dump itself shows the wait.
+// collections: half a second can print "1 minutes". Without minutes nothing is known, and begun
+// says that only the dump itself shows the wait.
 func startOfWait(at event.Time, wait time.Duration) (start event.Time, begun bool) {
 	if wait == 0 {
 		return at, true
@@ -450,8 +450,8 @@ func (o *dumpObserver) isChosenRequest(lock *stackdump.Lock) bool {
 	})
 }
 
-// isChosenOfProfile says that entries of a profile are not all of it: whoever writes a profile is in
-// it.
+// isChosenOfProfile says that entries of a profile are not all of it: whoever writes a profile is
+// in it.
 func isChosenOfProfile(d *stackdump.Dump) bool {
 	return d.Profile && !slices.ContainsFunc(d.Goroutines, func(g stackdump.Goroutine) bool {
 		return frameWith(&g, 0, "runtime/pprof.") >= 0

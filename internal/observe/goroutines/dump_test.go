@@ -247,8 +247,8 @@ func TestBoundStarts(t *testing.T) {
 	require.Equal(t, []bool{false, false, false}, starts(parse(strings.TrimPrefix(earlier, running))), "an excerpt")
 }
 
-// TestCNIPluginInAnExcerpt holds that a goroutine which waits for a CNI plugin says so where the frame of
-// Run was left out: Wait alone is what every running container has.
+// TestCNIPluginInAnExcerpt holds that a goroutine which waits for a CNI plugin says so where the
+// frame of Run was left out: Wait alone is what every running container has.
 func TestCNIPluginInAnExcerpt(t *testing.T) {
 	all := dumped(t, `goroutine 88123 [syscall, 12 minutes]:
 os.(*Process).blockUntilWaitable(0xc0009a1b00)

@@ -9,8 +9,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
-// TestExcerpts: what the waits of goroutines are that people cut out of dumps, where the frames below
-// are missing.
+// TestExcerpts: what the waits of goroutines are that people cut out of dumps, where the frames
+// below are missing.
 func TestExcerpts(t *testing.T) {
 	const cmd = "os/exec.(*Cmd).CombinedOutput"
 	for name, c := range map[string]struct {
@@ -59,8 +59,8 @@ func TestCallInLink(t *testing.T) {
 	require.Equal(t, "ListContainers", methodAfter("server.(*criService).ListContainers(0xc0003aaa00", "(*criService)."))
 }
 
-// TestTreeOfDocker: where a library's frames are all that is left, the path of its source tells whose
-// it is.
+// TestTreeOfDocker: where a library's frames are all that is left, the path of its source tells
+// whose it is.
 func TestTreeOfDocker(t *testing.T) {
 	for path, component := range map[string]string{
 		"/build/docker-1.11.2/vendor/src/github.com/vishvananda/netlink/nl/nl_linux.go": "dockerd",

@@ -31,8 +31,8 @@ const (
 	shimClient = "github.com/containerd/containerd/api/runtime/task/v3.(*ttrpctaskClient)."
 )
 
-// TestRelistOnDemand: the frames of Kubernetes 1.36, where a relist of one pod keeps the others from
-// running.
+// TestRelistOnDemand: the frames of Kubernetes 1.36, where a relist of one pod keeps the others
+// from running.
 func TestRelistOnDemand(t *testing.T) {
 	loop := []string{pleg + "workerLoopIteration", pleg + "Start.func1"}
 	for name, c := range map[string]struct {
@@ -126,8 +126,8 @@ func TestFrames2026(t *testing.T) {
 	}
 }
 
-// TestStreamsWaitForStatusLock: the streams of lists of containerd 2.4 wait for a Status lock as the
-// lists do.
+// TestStreamsWaitForStatusLock: the streams of lists of containerd 2.4 wait for a Status lock as
+// the lists do.
 func TestStreamsWaitForStatusLock(t *testing.T) {
 	const status = "github.com/containerd/containerd/v2/internal/cri/store/container.(*statusStorage)."
 	text := "goroutine 1 [running]:\nmain.main()\n\t/src/m.go:1 +0x1\n\n" +

@@ -25,8 +25,8 @@ var dockerCalls = []string{
 	".(*tasksClient).", "overlay2.(*Driver).", "UdevWait", "libnetwork.(*sandbox).", "libnetwork.(*Sandbox).",
 }
 
-// dockerLocks: functions of dockerd that lock a container themselves: the method of its embedded State
-// leaves no frame (docker daemon/list.go, 1.10 to 17.06; moby daemon/inspect.go).
+// dockerLocks: functions of dockerd that lock a container themselves: the method of its embedded
+// State leaves no frame (docker daemon/list.go, 1.10 to 17.06; moby daemon/inspect.go).
 var dockerLocks = []string{"daemon.(*Daemon).reducePsContainer", "daemon.(*Daemon).ContainerInspectCurrent"}
 
 // locksContainer says that a function, as a frame names it, is one of dockerLocks.
@@ -54,13 +54,13 @@ var crioHolds = []string{
 	crioStopLoop,
 }
 
-// crioWaits are where cri-o wants a container's opLock: the functions above, its state, and its PID,
-// which cAdvisor asks for by GET /containers/ID (1.34).
+// crioWaits are where cri-o wants a container's opLock: the functions above, its state, and its
+// PID, which cAdvisor asks for by GET /containers/ID (1.34).
 var crioWaits = []string{"oci.(*runtimeOCI).", "oci.(*Container).State", "oci.(*Container).Pid"}
 
-// crioStopLoop stops a container in a goroutine of its own, to which StopContainer leaves it (seen in
-// 1.34). It keeps the opLock until the container has ended, runs runc kill, and waits between two
-// signals in a select of its own.
+// crioStopLoop stops a container in a goroutine of its own, to which StopContainer leaves it (seen
+// in 1.34). It keeps the opLock until the container has ended, runs runc kill, and waits between
+// two signals in a select of its own.
 const crioStopLoop = "oci.(*runtimeOCI).StopLoopForContainer"
 
 // boltPackages are go.etcd.io/bbolt and coreos/bbolt, and boltdb/bolt before 2018.
@@ -96,9 +96,9 @@ func holdCatalogue() []stackdump.Hold {
 	return append(all, shimHolds()...)
 }
 
-// boltHolds: bolt's rwlock (db.go, tx.go; all releases). (*DB).Update keeps it from Begin on, through
-// its callback, to the end of Commit or Rollback, whose close lets go of it before the commit
-// handlers run. Readers never have it: (*DB).View, and Begin of a read transaction.
+// boltHolds: bolt's rwlock (db.go, tx.go; all releases). (*DB).Update keeps it from Begin on,
+// through its callback, to the end of Commit or Rollback, whose close lets go of it before the
+// commit handlers run. Readers never have it: (*DB).View, and Begin of a read transaction.
 func boltHolds(pkg string) []stackdump.Hold {
 	db, tx := pkg+".(*DB).", pkg+".(*Tx)."
 	lock := db + "beginRWTx"
@@ -110,14 +110,14 @@ func boltHolds(pkg string) []stackdump.Hold {
 	}
 }
 
-// shimTasks are the packages of the runc shim's task service, without major versions: containerd 1.3
-// to 1.5, 1.6 and 1.7, 2.x.
+// shimTasks are the packages of the runc shim's task service, without major versions: containerd
+// 1.3 to 1.5, 1.6 and 1.7, 2.x.
 var shimTasks = []string{"runtime/runc.(*service).", "runc/task.(*service).", "containerd-shim-runc-v2/task.(*service)."}
 
 // shimHolds: the shim's service lock. Create keeps it while runc creates the container: up to
 // containerd 2.3.1, so that in 2.x it is not certain; in the shim v1 of 1.0 to 1.4 up to the end of
-// its Create. In 1.6.22 to 1.6.24 and 1.7.3 to 1.7.7 Create handles the exit of a process that ended
-// at once, and wants the lock that it has.
+// its Create. In 1.6.22 to 1.6.24 and 1.7.3 to 1.7.7 Create handles the exit of a process that
+// ended at once, and wants the lock that it has.
 func shimHolds() []stackdump.Hold {
 	var all []stackdump.Hold
 	for i, task := range shimTasks {

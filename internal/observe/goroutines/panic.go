@@ -7,12 +7,12 @@ import (
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
-// crashHandler is what the kubelet's goroutines run at a panic (HandleCrash of apimachinery): it prints the
-// stack, and the program ends by the same panic.
+// crashHandler is what the kubelet's goroutines run at a panic (HandleCrash of apimachinery): it
+// prints the stack, and the program ends by the same panic.
 const crashHandler = "util/runtime.HandleCrash"
 
-// Panicked is the stack that a kubelet prints when it panics, in lines that no writer is named of, so that
-// its words before the stack are not known as its own:
+// Panicked is the stack that a kubelet prints when it panics, in lines that no writer is named of,
+// so that its words before the stack are not known as its own:
 //
 //	goroutine 294 [running]:
 //	k8s.io/apimachinery/pkg/util/runtime.logPanic({0x3a186c0?, 0x684a380})
@@ -38,7 +38,8 @@ func Panicked(dst []event.Event, d *stackdump.Dump, program string, at event.Tim
 	return dst
 }
 
-// panicking is the call that a goroutine panicked in; nil where its stack shows none that the handler caught.
+// panicking is the call that a goroutine panicked in; nil where its stack shows none that the
+// handler caught.
 func panicking(g *stackdump.Goroutine) *stackdump.Frame {
 	caught := false
 	for i := range g.Frames {

@@ -20,9 +20,9 @@ var waitingCalls = []string{
 	"epollwait", "epoll_wait", "epollpwait", "poll", "ppoll", "select", "pselect", "wait4", "waitid", "nanosleep", "futex",
 }
 
-// movingCalls move data and wait for the other side: what copies the output of containers or follows
-// a log sits in them for hours. Inside of a request, or of a loop that hands out events, they are a
-// wait like others. A call without a name, as of C code, is taken for one of them.
+// movingCalls move data and wait for the other side: what copies the output of containers or
+// follows a log sits in them for hours. Inside of a request, or of a loop that hands out events,
+// they are a wait like others. A call without a name, as of C code, is taken for one of them.
 var movingCalls = []string{
 	"", "read", "readv", "pread", "recvfrom", "recvmsg", "recvmsgraw", "accept", "accept4", "write", "writev", "sendto", "sendmsg",
 	"sendfile", "splice",
@@ -33,8 +33,8 @@ var handlers = []string{
 	"grpc.(*Server).processUnaryRPC", "ttrpc.(*serviceSet).", "net/http.HandlerFunc.ServeHTTP", "net/rpc.(*service).call",
 }
 
-// eventLoops are parts of the functions in which a daemon takes one event after the other: while one
-// of them is stuck, no exit is handled.
+// eventLoops are parts of the functions in which a daemon takes one event after the other: while
+// one of them is stuck, no exit is handled.
 var eventLoops = []string{
 	"supervisor.(*Monitor).", "supervisor.(*Supervisor).", // docker's containerd up to 0.2
 	"(*eventMonitor).", "(*EventMonitor).", "(*client).processEventStream", "server.handleContainerExit",

@@ -69,7 +69,8 @@ func entryOf(count int, functions ...string) string {
 	return b.String() + "\n"
 }
 
-// A profile counts goroutines and has no ages: requests that wait for a lock are told by their number.
+// A profile counts goroutines and has no ages: requests that wait for a lock are told by their
+// number.
 func TestLockWaitsOfProfile(t *testing.T) {
 	const (
 		mutex    = "sync.runtime_SemacquireMutex sync.(*Mutex).lockSlow sync.(*Mutex).Lock "
@@ -116,7 +117,8 @@ func TestStateOfStoppingContainer(t *testing.T) {
 	require.Equal(t, "2", field(t, &held[0], event.FieldWaiters))
 }
 
-// Of an excerpt, a request that waits for something without a name is told; of a whole dump it is not.
+// Of an excerpt, a request that waits for something without a name is told; of a whole dump it is
+// not.
 func TestRequestOfExcerpt(t *testing.T) {
 	const create = "github.com/containerd/containerd/pkg/cri/server.(*criService).CreateContainer"
 	chosen := framesIn("select, 92 minutes", "github.com/x/y.(*Pool).Get", create)

@@ -10,7 +10,8 @@ var programs = []struct{ part, component string }{
 	{"k8s.io/kubernetes/cmd/kubelet", "kubelet"},
 	{"GoogleCloudPlatform/kubernetes/pkg/kubelet", "kubelet"}, // up to 1.1
 	{"github.com/google/cadvisor/", "kubelet"},                // which holds it; on its own it is rare
-	// Volumes, where the frames below are cut off: of the programs of Kubernetes only the kubelet mounts.
+	// Volumes, where the frames below are cut off: of the programs of Kubernetes only the kubelet
+	// mounts.
 	{"k8s.io/kubernetes/pkg/volume", "kubelet"},
 	{"k8s.io/kubernetes/pkg/util/mount", "kubelet"},
 	{"k8s.io/kubernetes/cmd/kube-proxy", "kube-proxy"},
@@ -149,7 +150,8 @@ var waits = []struct {
 	// until the process has ended and its output is read
 	{doing: "exec", frames: []string{"(*criService).execInContainer", "(*criService).ExecSync"}},
 	{doing: "cni-daemon", frames: []string{"net/rpc.(*Client).Call"}},
-	// The sync loop asks while it admits a pod, without a time limit (k8s.io/kubernetes/pkg/kubelet/cm).
+	// The sync loop asks while it admits a pod, without a time limit
+	// (k8s.io/kubernetes/pkg/kubelet/cm).
 	{doing: "device-plugin", frames: []string{"devicemanager.(*endpointImpl).allocate"}},
 	{doing: "device-plugin", frames: []string{"devicemanager.(*endpointImpl).getPreferredAllocation"}},
 	{doing: "device-plugin", frames: []string{"devicemanager.(*endpointImpl).preStartContainer"}},

@@ -140,15 +140,15 @@ const umountSync = "sync of a mount"
 // umountFrames are in fs/namespace.c and fs/super.c.
 var umountFrames = []string{"cleanup_mnt", "deactivate_locked_super"}
 
-// frozenPair is a lock that waits for a frozen file system where a function of writeFrames takes it.
-// Forks, cgroups and CPUs have locks of this kind, too.
+// frozenPair is a lock that waits for a frozen file system where a function of writeFrames takes
+// it. Forks, cgroups and CPUs have locks of this kind, too.
 const frozenPair = "lock of a writer"
 
 // readerLockFrames are in kernel/locking/percpu-rwsem.c.
 var readerLockFrames = []string{"percpu_rwsem_wait", "__percpu_down_read", "percpu_down_read"}
 
-// writeFrames are the functions that ask a file system whether it takes writes, and wait where it is
-// frozen. A * stands for any rest.
+// writeFrames are the functions that ask a file system whether it takes writes, and wait where it
+// is frozen. A * stands for any rest.
 var writeFrames = []string{
 	"mnt_want_write*", "__mnt_want_write*", "sb_start_write", "sb_start_pagefault", "sb_start_intwrite", "__sb_start_write", // fs/namespace.c, include/linux/fs.h
 	"vfs_write", "vfs_writev", "vfs_iter_write", "vfs_iocb_iter_write", "do_iter_write", "do_writev", "do_pwritev", // fs/read_write.c
@@ -270,8 +270,8 @@ func holdsAny(stack string, functions []string) bool {
 	return false
 }
 
-// startsWrite says that one of writeFrames takes the lock that a stack waits for: it stands directly
-// before the functions of the lock.
+// startsWrite says that one of writeFrames takes the lock that a stack waits for: it stands
+// directly before the functions of the lock.
 func startsWrite(stack string) bool {
 	caller := ""
 	for function := range strings.FieldsSeq(stack) {

@@ -85,8 +85,8 @@ func Tells(r *event.Record) bool {
 	return false
 }
 
-// NewEvent makes an event of a line by which its writer says that lines are missing. Ok is false for
-// every other line.
+// NewEvent makes an event of a line by which its writer says that lines are missing. Ok is false
+// for every other line.
 func NewEvent(r *event.Record) (e event.Event, ok bool) {
 	if r.Lost {
 		return lostMessage(r), true

@@ -6,8 +6,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// appendConmon appends what a line of conmon (2.0 to 2.1) tells, which runs runc for CRI-O and podman and
-// writes down what it prints. Before the message stand the first bytes of the container's id and a level:
+// appendConmon appends what a line of conmon (2.0 to 2.1) tells, which runs runc for CRI-O and
+// podman and writes down what it prints. Before the message stand the first bytes of the
+// container's id and a level:
 //
 //	conmon 4bbbc006f606958022cb <nwarn>: runtime stderr: runc create failed: unable to start container process: …
 //	conmon 4bbbc006f606958022cb <error>: Failed to create container: exit status 1

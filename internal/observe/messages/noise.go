@@ -10,8 +10,8 @@ import (
 )
 
 // noiseTable is what frightens readers and means nothing for relist. It is read for every known
-// writer; of each sort one event is kept per file, which counts the others. What the kernel alone says
-// it also says in lines that do not name it.
+// writer; of each sort one event is kept per file, which counts the others. What the kernel alone
+// says it also says in lines that do not name it.
 var (
 	noiseTable  = table.Table{Rows: noiseRows("")}
 	kernelNoise = table.Table{Component: "kernel", Rows: noiseRows("kernel")}

@@ -72,8 +72,8 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 	return dst
 }
 
-// DescribedError is what an error of gRPC describes; ok is false when the text begins with none. Who
-// reports such an error is not who made it.
+// DescribedError is what an error of gRPC describes; ok is false when the text begins with none.
+// Who reports such an error is not who made it.
 //
 //	rpc error: code = Unknown desc = Cannot connect to the Docker daemon at unix:///var/run/docker.sock. …
 func DescribedError(text string) (described string, ok bool) {

@@ -11,8 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// activity reads the listings of sar: a row for every ten minutes or so of a day. Of most columns the
-// worst row is a fact. Rows of averages are not read.
+// activity reads the listings of sar: a row for every ten minutes or so of a day. Of most columns
+// the worst row is a fact. Rows of averages are not read.
 type activity struct {
 	date   string // of the rows, as 2026-11-20; empty where it is not known
 	before string // clock of the rows before those of the latest clock
@@ -37,8 +37,8 @@ func (a *activity) takeHeader(line string) {
 	a.before, a.latest = "", f[0]
 }
 
-// sarDate reads the date of sar, which its locale spells: 2026-11-20, 11/20/2026, 11/20/26, 20.11.26.
-// Where the day can be the month it is not known.
+// sarDate reads the date of sar, which its locale spells: 2026-11-20, 11/20/2026, 11/20/26,
+// 20.11.26. Where the day can be the month it is not known.
 func sarDate(s string) string {
 	if _, err := time.Parse(time.DateOnly, s); err == nil {
 		return s

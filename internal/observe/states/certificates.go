@@ -26,8 +26,8 @@ type certificate struct {
 // opensslDate is how openssl prints a time.
 const opensslDate = "Jan _2 15:04:05 2006 GMT"
 
-// takeDatum takes a line of a certificate. Of the one that the kubelet shows to the API server it tells
-// until when it is good, and whether that was over when it was read.
+// takeDatum takes a line of a certificate. Of the one that the kubelet shows to the API server it
+// tells until when it is good, and whether that was over when it was read.
 func (c *certificate) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if len(e.Path) != 1 {
 		return dst

@@ -20,9 +20,9 @@ func CgroupPath(e *event.Event) string {
 	return dir
 }
 
-// JoinCgroup adds what another event tells of the same cgroup, as of two files that were printed one
-// after the other. It is false, and changes nothing, where both tell of the same file: these are two
-// readings. A number of processes that now has its limit is a reading, too.
+// JoinCgroup adds what another event tells of the same cgroup, as of two files that were printed
+// one after the other. It is false, and changes nothing, where both tell of the same file: these
+// are two readings. A number of processes that now has its limit is a reading, too.
 func JoinCgroup(e, more *event.Event) (readings []event.Event, ok bool) {
 	for _, f := range more.Fields {
 		if _, told := e.Get(f.Key); told && f.Key != event.FieldPath && f.Key != event.FieldDaemon {
@@ -44,8 +44,8 @@ func JoinCgroup(e, more *event.Event) (readings []event.Event, ok bool) {
 	return appendPIDReading(nil, e), true
 }
 
-// appendPIDReading is a reading of how many processes and threads a cgroup of the node's own has. What
-// a pod may have is the pod's affair.
+// appendPIDReading is a reading of how many processes and threads a cgroup of the node's own has.
+// What a pod may have is the pod's affair.
 func appendPIDReading(dst []event.Event, e *event.Event) []event.Event {
 	pids, ok := e.Get(event.FieldPIDs)
 	limit, limited := e.Get(event.FieldPIDsMax)
@@ -67,7 +67,8 @@ func appendPIDReading(dst []event.Event, e *event.Event) []event.Event {
 	)
 }
 
-// JoinKill adds to the line that tells the cgroup of a process what the line says by which it is killed.
+// JoinKill adds to the line that tells the cgroup of a process what the line says by which it is
+// killed.
 func JoinKill(e, killed *event.Event) {
 	for _, f := range killed.Fields {
 		if _, told := e.Get(f.Key); !told && f.Key != event.FieldRuntime {

@@ -34,8 +34,8 @@ const privateBus = "/private"
 // are absent ones.
 var keptOutcomes = []string{"timeout", "stuck", "denied", "failed", "capped"}
 
-// sockets are the items that need the socket of a runtime, and that runtime. That its file is absent
-// says something where the runtime runs, see [restarts.MarkRunning].
+// sockets are the items that need the socket of a runtime, and that runtime. That its file is
+// absent says something where the runtime runs, see [restarts.MarkRunning].
 var sockets = map[string]string{
 	"runtime/cri-containerd.jsonl": "containerd", "runtime/cri-crio.jsonl": "crio", "runtime/docker.jsonl": "dockerd",
 }

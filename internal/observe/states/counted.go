@@ -34,8 +34,8 @@ var numbers = []struct {
 // oneLetter is what keeps a grep from finding itself: [d]efunct.
 var oneLetter = regexp.MustCompile(`\[(\w)\]`)
 
-// Counts gathers what somebody counted in one file, and the limits of the kernel beside it. Its zero
-// value holds nothing.
+// Counts gathers what somebody counted in one file, and the limits of the kernel beside it. Its
+// zero value holds nothing.
 type Counts struct {
 	events []event.Event
 	limits map[string]int // by the fact that they bound
@@ -59,8 +59,8 @@ func (c *Counts) Add(command string, number, limit int, quotes ...event.Quote) {
 	}
 }
 
-// Events are facts about numbers that are higher than a node that works has, each with its limit where the
-// file shows it.
+// Events are facts about numbers that are higher than a node that works has, each with its limit
+// where the file shows it.
 func (c *Counts) Events() []event.Event {
 	var kept []event.Event
 	for _, e := range c.events {
@@ -80,7 +80,8 @@ func (c *Counts) Events() []event.Event {
 // nearLimit is from how many per cent of a limit on a number has reached it: some have ended since.
 const nearLimit = 99
 
-// counted is a number that somebody counted at a prompt, where it is more than a node that works has.
+// counted is a number that somebody counted at a prompt, where it is more than a node that works
+// has.
 func counted(command string, number int, quotes ...event.Quote) (e event.Event, ok bool) {
 	command = oneLetter.ReplaceAllString(command, "$1")
 	for _, c := range numbers {

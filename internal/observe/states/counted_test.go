@@ -12,7 +12,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/states"
 )
 
-// TestCounted: a number is a fact by the command that counted it, where no node that works has so many.
+// TestCounted: a number is a fact by the command that counted it, where no node that works has so
+// many.
 func TestCounted(t *testing.T) {
 	var got strings.Builder
 	for _, c := range []struct {
@@ -59,7 +60,8 @@ func TestCounted(t *testing.T) {
 	observetest.Golden(t, "counted.golden", got.String())
 }
 
-// TestCountedLimit: a number is compared with the limit that the same file shows, wherever it stands.
+// TestCountedLimit: a number is compared with the limit that the same file shows, wherever it
+// stands.
 func TestCountedLimit(t *testing.T) {
 	read := func(limit int) event.Event {
 		var c states.Counts

@@ -57,8 +57,8 @@ func TestWatchedEvent(t *testing.T) {
 	require.Equal(t, "2018-01-11T11:58:40Z 2018-01-11T12:02:14Z", events[0].Start.T.UTC().Format(time.RFC3339)+" "+events[0].End.T.UTC().Format(time.RFC3339))
 }
 
-// TestEventTexts: what an Event tells names its object, and from when to when it came, as far as its
-// row shows them.
+// TestEventTexts: what an Event tells names its object, and from when to when it came, as far as
+// its row shows them.
 func TestEventTexts(t *testing.T) {
 	const reserved = `failed to reserve container name "app_web-1_shop_0c1_0": name "app_web-1_shop_0c1_0" is reserved for "3fa1c2d4e5b63fa1c2d4e5b63fa1c2d4e5b63fa1c2d4e5b63fa1c2d4e5b6aaaa"`
 	for row, want := range map[string][]string{

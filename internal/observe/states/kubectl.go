@@ -39,7 +39,8 @@ func (k *KubectlRows) TakeRow(dst []event.Event, line string, q event.Quote) (ev
 	return k.nodes.appendEvent(dst, &e), true
 }
 
-// BeginsWithDates says that a line may be a row whose first cells are dates, not the stamp of a log.
+// BeginsWithDates says that a line may be a row whose first cells are dates, not the stamp of a
+// log.
 func BeginsWithDates(line string) bool { return snapshots.BeginsWithDates(line) }
 
 // Finish appends what needs all rows of a file.
@@ -103,8 +104,8 @@ func (k *kubeEvent) describe() string {
 	return text + k.span()
 }
 
-// describeCall is the text of a call that failed, with the same behind the name of the call, or behind a
-// sentence that does not name it.
+// describeCall is the text of a call that failed, with the same behind the name of the call, or
+// behind a sentence that does not name it.
 func (k *kubeEvent) describeCall(e *event.Event) string {
 	method := e.FieldText(event.FieldMethod)
 	rest, named := strings.CutPrefix(e.Text, method+" ")

@@ -120,8 +120,8 @@ func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 	return append(dst, ev)
 }
 
-// brokenMount is the device of a file system that lets nobody write although a node has to: one below
-// which the runtime, the kubelet or the logs are, or one that the kernel has shut down itself
+// brokenMount is the device of a file system that lets nobody write although a node has to: one
+// below which the runtime, the kubelet or the logs are, or one that the kernel has shut down itself
 // (emergency_ro and shutdown of ext4, since 6.15). A root that is read-only by design is none.
 func brokenMount(target, source, fstype, options string) (device string, ok bool) {
 	switch fstype {

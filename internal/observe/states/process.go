@@ -18,8 +18,8 @@ import (
 )
 
 // processes reads a listing of ps. Of most processes it keeps nothing but their number; runtimes,
-// shims, runc, CNI plugins, mount and umount become events, and so does every thread in state D, T, t
-// or Z, and every one in a wait of the kernel where nobody stands who has nothing to do.
+// shims, runc, CNI plugins, mount and umount become events, and so does every thread in state D, T,
+// t or Z, and every one in a wait of the kernel where nobody stands who has nothing to do.
 type processes struct {
 	events           []event.Event
 	ages             []time.Duration // of events; -1 where the listing does not say
@@ -165,8 +165,8 @@ func (p *processes) isInside(r *processRow) bool {
 	return p.inside[r.pid] || strings.Contains(r.cgroup, "kubepods") || scan.FindID(r.cgroup) != ""
 }
 
-// busyInit is what PID 1 takes of a CPU, in percent over its life, that is told: of a node that works it
-// is below 1.
+// busyInit is what PID 1 takes of a CPU, in percent over its life, that is told: of a node that
+// works it is below 1.
 const busyInit = 30
 
 // busyKswapd is what a thread that frees memory takes of a CPU, in percent, that is told.
@@ -476,14 +476,15 @@ func parseElapsed(s string) time.Duration {
 // wholeCPU is what a thread takes, in percent, that does nothing else.
 const wholeCPU = 90
 
-// parseCPUTime is top's TIME+: minutes, seconds and hundredths, as 11:11.58 or 8385:29. 0 for anything else.
+// parseCPUTime is top's TIME+: minutes, seconds and hundredths, as 11:11.58 or 8385:29. 0 for
+// anything else.
 func parseCPUTime(s string) time.Duration {
 	whole, _, _ := strings.Cut(s, ".")
 	return max(0, parseElapsed(whole))
 }
 
-// ageByClock is how old a process is at least that began at a time of day, as ps prints it of what is
-// younger than a day, when ps itself was started at the time clock.
+// ageByClock is how old a process is at least that began at a time of day, as ps prints it of what
+// is younger than a day, when ps itself was started at the time clock.
 func ageByClock(e *event.Event, clock string) (age time.Duration, ok bool) {
 	since, err := time.Parse("15:04", e.FieldText(event.FieldSince))
 	now, errNow := time.Parse("15:04", clock)
@@ -500,10 +501,11 @@ func isClock(since string) bool {
 	return err == nil && len(since) == len("15:04")
 }
 
-// ageByDay is how old a process is at least whose start ps prints as a day or a year, Oct13, Oct 13 or
-// 2018: it began before the day on which ps ran, which is as old as the latest start that is printed as a
-// time of day. ps aux prints the day from 24 hours on, ps -ef from midnight on (procps, pr_bsdstart and
-// pr_stime). Where no start is a time of day, ps is taken to have run later than ten past midnight.
+// ageByDay is how old a process is at least whose start ps prints as a day or a year, Oct13, Oct 13
+// or 2018: it began before the day on which ps ran, which is as old as the latest start that is
+// printed as a time of day. ps aux prints the day from 24 hours on, ps -ef from midnight on
+// (procps, pr_bsdstart and pr_stime). Where no start is a time of day, ps is taken to have run
+// later than ten past midnight.
 func ageByDay(e *event.Event, lastClock string) (age time.Duration, ok bool) {
 	day := strings.ReplaceAll(e.FieldText(event.FieldSince), " ", "")
 	if _, err := time.Parse("Jan2", day); err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
-// toolListing is what the rows of one listing of systemctl list-jobs, busctl, chronyc sources, vmstat
-// or iostat come to.
+// toolListing is what the rows of one listing of systemctl list-jobs, busctl, chronyc sources,
+// vmstat or iostat come to.
 type toolListing struct {
 	jobs, connections int
 	sources           int               // servers of time
@@ -85,8 +85,8 @@ func (l *toolListing) finishListing(dst []event.Event, kind string, header event
 	return dst
 }
 
-// passingStates are those in which a container is for a moment only, or not at all when all is well:
-// of docker ps, of crictl ps, of ctr task ls, of runc list.
+// passingStates are those in which a container is for a moment only, or not at all when all is
+// well: of docker ps, of crictl ps, of ctr task ls, of runc list.
 var passingStates = []string{"Removal In Progress", "Dead", "Unknown", "UNKNOWN", "PAUSED", "PAUSING", "paused"}
 
 // appendContainerState is a row of docker ps or of crictl that shows a container in such a state.

@@ -121,8 +121,8 @@ func appendLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
 // nearlyAll is the share of a limit from which on the next that asks may be refused.
 const nearlyAll = 0.98
 
-// appendOpenFiles: 1048576 0 1048576 of /proc/sys/fs/file-nr: files that are open, those that are free
-// since then (0 from 2.6 on), and the limit of the whole kernel.
+// appendOpenFiles: 1048576 0 1048576 of /proc/sys/fs/file-nr: files that are open, those that are
+// free since then (0 from 2.6 on), and the limit of the whole kernel.
 func appendOpenFiles(dst []event.Event, e *snapshots.Datum) []event.Event {
 	f := strings.Fields(e.Value)
 	if len(f) != 3 {

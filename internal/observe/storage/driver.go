@@ -144,8 +144,8 @@ func Driver(r *event.Record) (event.Event, bool) {
 	return event.Event{}, false
 }
 
-// secondsWaited is for how many seconds a line says that a request is without an answer; empty where it
-// says nothing.
+// secondsWaited is for how many seconds a line says that a request is without an answer; empty
+// where it says nothing.
 func secondsWaited(text string) string {
 	if ms, err := strconv.Atoi(scan.Digits(scan.After(text, "outstanding for "))); err == nil {
 		return strconv.Itoa(ms / 1000)

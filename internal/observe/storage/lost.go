@@ -8,8 +8,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// Lost is a disk that is gone for the kernel, or a pool or a replica that waits until its disks, or the
-// nodes with the other replicas, come back:
+// Lost is a disk that is gone for the kernel, or a pool or a replica that waits until its disks, or
+// the nodes with the other replicas, come back:
 //
 //	WARNING: Pool 'rpool' has encountered an uncorrectable I/O failure and has been suspended.      (ZFS)
 //	drbd pvc-1d2e/0 drbd1000: quorum( yes -> no )                                                   (DRBD 9; they wait, or fail, as on-no-quorum says)

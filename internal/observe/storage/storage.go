@@ -123,7 +123,8 @@ func ReadOnly(r *event.Record) (event.Event, bool) {
 }
 
 // Overlay is overlayfs, which cannot read a directory of the layers below it (fs/overlayfs/namei.c,
-// super.c): EIO is the disk's, or that of a file system which has shut down, EUCLEAN that of a damaged one.
+// super.c): EIO is the disk's, or that of a file system which has shut down, EUCLEAN that of a
+// damaged one.
 //
 //	overlayfs: failed to get redirect (-5)      (also origin, metacopy)
 //	overlayfs: failed to verify origin (a/b, ino=7, err=-117)

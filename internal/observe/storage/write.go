@@ -44,7 +44,8 @@ func RefusedWrite(kind event.Kind, says, reason string) func(r *event.Record) (e
 	}
 }
 
-// FailedCall makes an event of EIO of a call on a file, with the words of Go's os package or of glibc:
+// FailedCall makes an event of EIO of a call on a file, with the words of Go's os package or of
+// glibc:
 //
 //	lstat /run/containerd/io.containerd.runtime.v2.task/system/etcd/rootfs: input/output error
 //	open /var/lib/kubelet/pods/<uid>/etc-hosts: input/output error

@@ -117,8 +117,8 @@ const (
 	slowAnswer    = time.Second
 )
 
-// movingCalls says for every call that moves bytes over a connection, or from and to a file, whether
-// it sends.
+// movingCalls says for every call that moves bytes over a connection, or from and to a file,
+// whether it sends.
 var movingCalls = map[string]bool{
 	"write": true, "pwrite64": true, "writev": true, "send": true, "sendto": true, "sendmsg": true, "sendmmsg": true,
 	"read": false, "pread64": false, "readv": false, "recv": false, "recvfrom": false, "recvmsg": false, "recvmmsg": false,

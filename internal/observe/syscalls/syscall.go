@@ -47,8 +47,9 @@ func tracedLeast() map[string]time.Duration {
 	return least
 }
 
-// lookingCalls look at a file or directory, which takes microseconds unless its file system waits for a
-// server or a disk. A call that opens a file is none of them: it may wait for the other end of a FIFO.
+// lookingCalls look at a file or directory, which takes microseconds unless its file system waits
+// for a server or a disk. A call that opens a file is none of them: it may wait for the other end
+// of a FIFO.
 var lookingCalls = map[string]bool{
 	"stat": true, "lstat": true, "newfstatat": true, "fstatat64": true, "statx": true, "statfs": true,
 	"access": true, "faccessat": true, "faccessat2": true, "readlink": true, "readlinkat": true, "getdents64": true,
@@ -118,9 +119,9 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 	return e, true
 }
 
-// memoryFile are the files of /proc that show another process's memory. To read one the kernel takes a
-// lock of that process (mmap_lock; mmap_sem up to 5.7), so that ps hangs where a thread in the kernel
-// holds it.
+// memoryFile are the files of /proc that show another process's memory. To read one the kernel
+// takes a lock of that process (mmap_lock; mmap_sem up to 5.7), so that ps hangs where a thread in
+// the kernel holds it.
 var memoryFile = regexp.MustCompile(`^/proc/[0-9]+/(task/[0-9]+/)?(cmdline|environ|maps|smaps|smaps_rollup|numa_maps)$`)
 
 // isRootfs tells the mount point of a container's root: the bundle of a shim v1

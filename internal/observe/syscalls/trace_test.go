@@ -436,8 +436,8 @@ func TestHandshake(t *testing.T) {
 	require.Empty(t, events, "a zero byte is no handshake")
 }
 
-// TestInitError: what runc init wrote before it ended is the same event as in the log of whoever ran
-// it; what another program writes is none.
+// TestInitError: what runc init wrote before it ended is the same event as in the log of whoever
+// ran it; what another program writes is none.
 func TestInitError(t *testing.T) {
 	const last = `write(2, "standard_init_linux.go:207: init seccomp caused: error loading seccomp filter into kernel: loading seccomp filter: invalid argument\n", 132) = 132`
 	_, events := follow(t, []byte("strace: Process 20950 attached\n"+last+"\n+++ exited with 1 +++\n"))
@@ -456,8 +456,8 @@ func TestInitError(t *testing.T) {
 	}
 }
 
-// TestLooksThatDoNotReturn holds that a trace which ends in a look at a file, or at the memory of another
-// process, says so, and that one which ends in a read of anything else does not.
+// TestLooksThatDoNotReturn holds that a trace which ends in a look at a file, or at the memory of
+// another process, says so, and that one which ends in a read of anything else does not.
 func TestLooksThatDoNotReturn(t *testing.T) {
 	for text, want := range map[string]string{
 		"stat(\"/var/lib/kubelet/pods/1/volumes/kubernetes.io~nfs/a\", ":                                                   "stat of /var/lib/kubelet/pods/1/volumes/kubernetes.io~nfs/a has not returned",

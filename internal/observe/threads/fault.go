@@ -77,8 +77,8 @@ func readFault(text string) *faultReport {
 	return nil
 }
 
-// readCrashPanic reads what the program crash says of the machine's end; nil for every other line, and
-// for an end that was no fault. The task stands in the lines that follow:
+// readCrashPanic reads what the program crash says of the machine's end; nil for every other line,
+// and for an end that was no fault. The task stands in the lines that follow:
 //
 //	  PANIC: "BUG: unable to handle kernel NULL pointer dereference at 0000000000000010"
 //	    PID: 191240
@@ -129,8 +129,8 @@ var dying = []string{"oops_end", "__die", "__die_body", "die", "die_addr"}
 // stopping are functions that end the machine: kernel/panic.c, kernel/crash_core.c.
 var stopping = []string{"panic", "crash_kexec", "__crash_kexec", "machine_kexec"}
 
-// appendDeath appends the fault of the kernel of which a thread died that has this stack, as crash shows
-// it, and that the machine ended by it; died is false for every other.
+// appendDeath appends the fault of the kernel of which a thread died that has this stack, as crash
+// shows it, and that the machine ended by it; died is false for every other.
 func appendDeath(dst []event.Event, s *samples.Sample) (all []event.Event, died bool) {
 	functions := strings.Fields(s.Stack)
 	if !slices.ContainsFunc(functions, func(f string) bool { return slices.Contains(dying, f) }) {
@@ -154,7 +154,8 @@ func (t *kernelTrace) stopEvent() event.Event {
 	return e
 }
 
-// findFaulty is the function that a fault interrupted: the caller of the processor's entry into the kernel.
+// findFaulty is the function that a fault interrupted: the caller of the processor's entry into the
+// kernel.
 func findFaulty(functions []string) string {
 	for i, f := range functions {
 		if i > 0 && scan.ContainsAny(f, faultEntries) {
@@ -184,8 +185,9 @@ const maxStuck = 31 * 24 * 3600
 // isFault says that the report is of a fault, not of a lockup.
 func (f *faultReport) isFault() bool { return f.what != "" }
 
-// isContinuedBy says that another first line of a report belongs to this one, which has no task yet:
-// a fault has several lines that could each be the first, and a lockup asks a CPU for its stack.
+// isContinuedBy says that another first line of a report belongs to this one, which has no task
+// yet: a fault has several lines that could each be the first, and a lockup asks a CPU for its
+// stack.
 func (f *faultReport) isContinuedBy(next *faultReport) bool {
 	if f.comm != "" || f.isFault() != next.isFault() {
 		return false

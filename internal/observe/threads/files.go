@@ -89,8 +89,8 @@ func (t *Files) Events(machine string, names *Names) []event.Event {
 	return events
 }
 
-// listedEvent is a process of a daemon of which nothing is known but that it sleeps in the kernel or is
-// stopped, as a list of the processes would show it. Ok is false for every other sample.
+// listedEvent is a process of a daemon of which nothing is known but that it sleeps in the kernel
+// or is stopped, as a list of the processes would show it. Ok is false for every other sample.
 func listedEvent(s *samples.Sample) (e event.Event, ok bool) {
 	component := writerOf(s)
 	if heldState(s.State) == "" || s.Stack != "" || s.WChan != "" || s.HasNumber || component == "process" || component == "kernel" {

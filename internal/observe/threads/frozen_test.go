@@ -11,7 +11,8 @@ import (
 )
 
 // TestFrozenThreads: a thread in the freezer of cgroup v2 has state S, and what it waits for may be
-// inside of get_signal. A stopped one is there in state T, and a container may be paused on purpose.
+// inside of get_signal. A stopped one is there in state T, and a container may be paused on
+// purpose.
 func TestFrozenThreads(t *testing.T) {
 	const container = "/kubepods.slice/kubepods-pod1.slice/cri-containerd-b39895a86a9e2a6f2f2b037c8fd756ad4df437b44c91c3d5696a9f5a5b11b92a.scope"
 	for _, test := range []struct {

@@ -299,8 +299,8 @@ func (t *kernelTrace) takeReportLine(text string, quote event.Quote) bool {
 	return true
 }
 
-// addWork makes the function that a kworker was asked to run the outermost frame of a stack that does not
-// reach so far: whatever else is on it was called by that.
+// addWork makes the function that a kworker was asked to run the outermost frame of a stack that
+// does not reach so far: whatever else is on it was called by that.
 //
 //	Workqueue: netns cleanup_net
 //	Workqueue: writeback wb_workfn (flush-254:1)

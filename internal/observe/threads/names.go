@@ -18,7 +18,8 @@ type namedThread struct {
 	several     bool // they differ: the id was used again, or they are of several nodes
 }
 
-// namingKinds are the kinds of events that name a thread, and whether the thread's id is in the pid.
+// namingKinds are the kinds of events that name a thread, and whether the thread's id is in the
+// pid.
 var namingKinds = map[event.Kind]bool{
 	event.KindProcess: true, event.KindHungTask: true, event.KindAllocDeadlock: false, event.KindSoftLockup: false,
 }

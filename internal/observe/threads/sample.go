@@ -195,8 +195,8 @@ func standsIn(s *samples.Sample) bool {
 	return kernelwait.IsStanding(waits)
 }
 
-// isFrozen says that a thread is in the freezer of cgroup v2, do_freezer_trap. Compilers put it into
-// get_signal, where nothing else sleeps in state S.
+// isFrozen says that a thread is in the freezer of cgroup v2, do_freezer_trap. Compilers put it
+// into get_signal, where nothing else sleeps in state S.
 func isFrozen(s *samples.Sample) bool {
 	if s.State != "S" {
 		return false
@@ -256,8 +256,8 @@ func isTellingOnce(s *samples.Sample) bool {
 	return false
 }
 
-// hasTellingStack says that a stack of unknown state, or where there is none a wait channel, shows a wait
-// that no idle thread is in.
+// hasTellingStack says that a stack of unknown state, or where there is none a wait channel, shows
+// a wait that no idle thread is in.
 func hasTellingStack(s *samples.Sample) bool {
 	if waits, _ := kernelwait.Of("", s.WChan); s.Stack == "" && waits != "" {
 		return waits != kernelwait.Pipe && waits != kernelwait.Socket

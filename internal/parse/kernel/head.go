@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ReadCPUTask reads the line that a report about a CPU has of the task which runs there: of an oops,
-// a lockup, a stall of RCU, a failed allocation, and for sysrq-l.
+// ReadCPUTask reads the line that a report about a CPU has of the task which runs there: of an
+// oops, a lockup, a stall of RCU, a failed allocation, and for sysrq-l.
 //
 //	CPU: 3 UID: 0 PID: 1422 Comm: dockerd Not tainted 6.12.0 #1      since 6.11
 //	CPU: 3 PID: 1422 Comm: dockerd Tainted: G           O 5.4.89+ #1

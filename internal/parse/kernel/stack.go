@@ -66,8 +66,8 @@ var oldTask = regexp.MustCompile(`^(\S.{0,14}?) +([RSDTtXZPIWKN]) (?: *running t
 //	ffffffffc0a3d1bf ovl_sync_fs+0x2f ([overlay])    perf script
 //
 // Function is the symbol without its offset, as "lo_rw_aio.isra.0", and empty for a frame without
-// one. Unsure says that the kernel put a question mark before it: up to 4.x, without frame pointers,
-// it marks all of them. Ok is false for every other line.
+// one. Unsure says that the kernel put a question mark before it: up to 4.x, without frame
+// pointers, it marks all of them. Ok is false for every other line.
 func ReadFrame(line string) (function string, unsure, ok bool) {
 	s := strings.TrimSpace(line)
 	if s == "" {
@@ -183,8 +183,8 @@ func readCrashFrame(s string) (function string, ok bool) {
 	return rest[:n], true
 }
 
-// readPerfFrame reads "ffffffffc0a3d1bf ovl_sync_fs+0x2f ([overlay])" of a function in the kernel or
-// in one of its modules, whose name stands in brackets.
+// readPerfFrame reads "ffffffffc0a3d1bf ovl_sync_fs+0x2f ([overlay])" of a function in the kernel
+// or in one of its modules, whose name stands in brackets.
 func readPerfFrame(s string) (function string, ok bool) {
 	n := HexDigits(s)
 	if n < 8 || n > 16 || !strings.HasPrefix(s[n:], " ") || !strings.HasSuffix(s, "])") {

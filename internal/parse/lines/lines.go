@@ -104,8 +104,8 @@ func (in *Reader) CountLine(b []byte, cut int64) {
 	}
 }
 
-// Head is what the file begins with, at most n bytes, and fewer where the buffer is smaller. Nothing
-// is read by it.
+// Head is what the file begins with, at most n bytes, and fewer where the buffer is smaller.
+// Nothing is read by it.
 func (in *Reader) Head(n int) []byte {
 	b, _ := in.r.Peek(min(n, in.r.Size())) // it fails again
 	return b

@@ -46,8 +46,8 @@ func blockHash(b []byte, end int) uint32 {
 }
 
 // NewLiterals prepares a set. Literals of eight bytes and more are fast; those of three or less are
-// looked for one by one. Empty ones are ignored, and of equal ones all but the first. One that begins
-// with a line break also stands where the rest of it begins the text that is searched.
+// looked for one by one. Empty ones are ignored, and of equal ones all but the first. One that
+// begins with a line break also stands where the rest of it begins the text that is searched.
 func NewLiterals(literals []string) *Literals {
 	l := &Literals{next: []uint16{0}, words: make([]literal, 1, len(literals)+1)}
 	known := make(map[string]bool, len(literals))

@@ -11,9 +11,10 @@ import (
 	"strings"
 )
 
-// Restore is what undoes to a text (see [IsText]) what a page, a mail or a terminal did to all of its
-// lines, by head, its first bytes; nil where nothing was done to it, or what was done cannot be told. Lines
-// keep their numbers. A text may have to be restored several times: a mail that quotes a page.
+// Restore is what undoes to a text (see [IsText]) what a page, a mail or a terminal did to all of
+// its lines, by head, its first bytes; nil where nothing was done to it, or what was done cannot be
+// told. Lines keep their numbers. A text may have to be restored several times: a mail that quotes
+// a page.
 //
 //	&#34;pleg was last seen active&#34;    HTML, with the tags around
 //	web-0   1/1                            blanks that do not break, quotes of a word processor
@@ -49,9 +50,9 @@ var (
 	htmlEntity = regexp.MustCompile(`&(?:lt|gt|amp|quot|nbsp|#34|#39|#x27|#160);`)
 )
 
-// isHTML says that head was taken from the source of a page: it has characters that HTML writes with
-// a name, and none of those that it cannot write otherwise, outside of tags. A log that quotes a page
-// has both.
+// isHTML says that head was taken from the source of a page: it has characters that HTML writes
+// with a name, and none of those that it cannot write otherwise, outside of tags. A log that quotes
+// a page has both.
 func isHTML(head []byte) bool {
 	if bytes.IndexByte(head, '&') < 0 && !bytes.Contains(head, []byte("</")) {
 		return false
@@ -186,8 +187,8 @@ func numberLength(line []byte) int {
 	return i + 1
 }
 
-// eachLine reads a text with each line changed. Change appends to dst what it makes of a line, which
-// has no line end; of a line above 64 KiB it is given pieces.
+// eachLine reads a text with each line changed. Change appends to dst what it makes of a line,
+// which has no line end; of a line above 64 KiB it is given pieces.
 func eachLine(change func(dst, line []byte) []byte) func(io.Reader) io.Reader {
 	return func(r io.Reader) io.Reader {
 		return &changed{r: bufio.NewReaderSize(r, 64<<10), change: change}

@@ -136,8 +136,8 @@ func (x *exported) addLine(at int, line []byte) {
 }
 
 // countLines shares the lines out among the entries, each up to its own; the last has the rest. A
-// line that no aggregator wrote accounts for itself. Left is what no entry accounts for, where there
-// is none.
+// line that no aggregator wrote accounts for itself. Left is what no entry accounts for, where
+// there is none.
 func (x *exported) countLines() (left int) {
 	seen := 0
 	filledUpTo := func(line int) (n int) {

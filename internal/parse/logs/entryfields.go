@@ -28,8 +28,8 @@ const (
 
 // aggregatedFields are the names of fields, the best first of each kind: in lower case, and without
 // what stands before the last two parts of a path. They are those of the journal as promtail,
-// filebeat, vector, fluent-bit and Cloud Logging ship it, and of the aggregators' own columns: those of
-// Azure Monitor are of its tables Syslog, ContainerLog and ContainerLogV2.
+// filebeat, vector, fluent-bit and Cloud Logging ship it, and of the aggregators' own columns:
+// those of Azure Monitor are of its tables Syslog, ContainerLog and ContainerLogV2.
 var aggregatedFields = map[string]struct {
 	field entryField
 	rank  uint8
@@ -158,8 +158,8 @@ func (e *entryFields) complete(h *header) {
 	}
 }
 
-// entryTimeOf reads a time as aggregators write it: ISO 8601, RFC 3339, seconds to nanoseconds since
-// 1970, "Nov 8, 2025 @ 01:30:11.885" of Kibana.
+// entryTimeOf reads a time as aggregators write it: ISO 8601, RFC 3339, seconds to nanoseconds
+// since 1970, "Nov 8, 2025 @ 01:30:11.885" of Kibana.
 func entryTimeOf(b []byte) event.Time {
 	if t, n := stamp.ISO(b); n > 0 {
 		rest := strings.TrimSpace(string(b[n:]))
@@ -363,8 +363,8 @@ func (w *entryWalk) isText(at int) bool {
 	return ok && next < len(w.text) && w.text[next] == ']'
 }
 
-// eachField calls take with every field of the object at an offset and where its value begins, until
-// that is false. It returns the offset behind the object. A value that breaks off is not set.
+// eachField calls take with every field of the object at an offset and where its value begins,
+// until that is false. It returns the offset behind the object. A value that breaks off is not set.
 func (w *entryWalk) eachField(at int, take func(key, value jsonValue, at int) bool) (end int) {
 	for i := skipSpace(w.text, at+1); i < len(w.text) && w.text[i] != '}'; {
 		key, next, ok := scanJSONValue(w.text, i)
@@ -493,8 +493,8 @@ func labelsOf(b []byte) (labels []jsonField, end int) {
 	return nil, 0
 }
 
-// rubyEntry reads a line of fluent-bit, which does not escape the quotes inside of a string: a value
-// ends where the next key begins.
+// rubyEntry reads a line of fluent-bit, which does not escape the quotes inside of a string: a
+// value ends where the next key begins.
 func rubyEntry(line []byte) (e logEntry, ok bool) {
 	const arrow = `"=>`
 	at := bytes.Index(line[:min(len(line), maxTag)], []byte(": ["))

@@ -149,8 +149,8 @@ func (h *header) scanDigits(b []byte) (n int) {
 	return h.scanWriter(b, n)
 }
 
-// scanSwitch reads the rest of a stamp of Open vSwitch (lib/vlog.c), which counts its messages and names
-// the module and the level:
+// scanSwitch reads the rest of a stamp of Open vSwitch (lib/vlog.c), which counts its messages and
+// names the module and the level:
 //
 //	2023-12-13T03:08:45.046Z|18853|ovs_rcu(urcu8)|WARN|blocked 16000 ms waiting for main to quiesce
 func (h *header) scanSwitch(b []byte, n int) int {
@@ -283,8 +283,8 @@ func (h *header) scanWriter(b []byte, n int) int {
 	return h.setWriter(b, b[n:n+host], unit, pid, n+host+1+end)
 }
 
-// scanWriterOfClock reads "kubelet[90]: " or "node-1 kubelet[90]: " behind a time of day of length n,
-// as of a journal whose date was cut off. Other programs put words and colons there, but no PID.
+// scanWriterOfClock reads "kubelet[90]: " or "node-1 kubelet[90]: " behind a time of day of length
+// n, as of a journal whose date was cut off. Other programs put words and colons there, but no PID.
 func (h *header) scanWriterOfClock(b []byte, n int) int {
 	if n = afterStamp(b, n); n == 0 {
 		return 0
@@ -445,8 +445,8 @@ func (h *header) scanKlog(b []byte) bool {
 	return true
 }
 
-// scanCutKlog reads the rest of klog's header where level and date were cut off, and the time stands
-// before it:
+// scanCutKlog reads the rest of klog's header where level and date were cut off, and the time
+// stands before it:
 //
 //	09:30:11.885000    2917 kubelet.go:2412] "Skipping pod synchronization" err="…"
 func (h *header) scanCutKlog(b []byte) bool {
@@ -509,8 +509,8 @@ func (h *header) scanLogrus(b []byte) bool {
 	return true
 }
 
-// scanChild reads whose words a line of k0s (1.21 and later) repeats, which runs the kubelet and containerd
-// as its children, and the header that these gave them:
+// scanChild reads whose words a line of k0s (1.21 and later) repeats, which runs the kubelet and
+// containerd as its children, and the header that these gave them:
 //
 //	k0s[811]: time="2024-07-08 08:46:26" level=info msg="E0708 08:46:26.112550    1814 kubelet.go:2347] \"Skipping…\" err=…" component=kubelet stream=stderr
 //	k0s[811]: time="2024-07-08 08:46:28" level=info msg="time=\"2024-07-08T08:46:28.031245678Z\" level=warning msg=…" component=containerd stream=stderr

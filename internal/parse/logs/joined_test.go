@@ -67,8 +67,8 @@ func TestNumbersAreNoTimes(t *testing.T) {
 	}
 }
 
-// TestBlanksBehindEveryLine: a terminal broke the lines, and somebody's tool put blanks, or a blank line,
-// behind each.
+// TestBlanksBehindEveryLine: a terminal broke the lines, and somebody's tool put blanks, or a blank
+// line, behind each.
 func TestBlanksBehindEveryLine(t *testing.T) {
 	const broken = "Nov 08 09:33:14 node-1 kubelet[2917]: E1108 09:33:14.540000    2917 kubelet.go:2\n" +
 		"412] \"Skipping pod synchronization\" err=\"PLEG is not healthy: pleg was last seen\n" +

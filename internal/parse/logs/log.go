@@ -214,8 +214,8 @@ func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
 	return l.yield(rec, nil)
 }
 
-// nodePrefixLength is where a JSON record begins behind the node that talosctl logs puts before every
-// line; 0 when nothing stands there:
+// nodePrefixLength is where a JSON record begins behind the node that talosctl logs puts before
+// every line; 0 when nothing stands there:
 //
 //	10.200.1.3: {"ts":1753121294157.29,"caller":"internal/log.go:32","msg":…
 func nodePrefixLength(b []byte) int {
@@ -398,7 +398,8 @@ func (l *logReader) readLogrus(rec event.Record, h *header, pairs string) bool {
 	})
 }
 
-// unpackChild takes the line of a child out of the message of its supervisor; see [header.scanChild].
+// unpackChild takes the line of a child out of the message of its supervisor; see
+// [header.scanChild].
 func unpackChild(rec *event.Record) {
 	h := header{carried: true}
 	rec.Fields = nil // the supervisor's

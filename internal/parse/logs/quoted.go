@@ -7,9 +7,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// cutQuoted returns the line of a log that somebody quotes inside of a line, behind one of the signs
-// opens, with what stands behind it cut off where it is in quotes; nil where there is none. Behind a
-// backquote, as code of Markdown, it may have any header, and else that of klog:
+// cutQuoted returns the line of a log that somebody quotes inside of a line, behind one of the
+// signs opens, with what stands behind it cut off where it is in quotes; nil where there is none.
+// Behind a backquote, as code of Markdown, it may have any header, and else that of klog:
 //
 //	`E1108 09:30:11.885000    2917 kubelet.go:2412] skipping pod synchronization - …`
 //	the kubelet says: E1108 09:30:11.885000    2917 kubelet.go:2412] skipping pod synchronization - …

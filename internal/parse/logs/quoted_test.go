@@ -11,8 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/parsetest"
 )
 
-// TestQuotedInALine holds that a line of klog keeps its time and text where somebody quotes it inside of
-// a line.
+// TestQuotedInALine holds that a line of klog keeps its time and text where somebody quotes it
+// inside of a line.
 func TestQuotedInALine(t *testing.T) {
 	const said = `E0317 04:12:09.250417    2210 kubelet.go:1823] skipping pod synchronization - container runtime is down`
 	for _, line := range []string{
@@ -32,8 +32,8 @@ func TestQuotedInALine(t *testing.T) {
 	}
 }
 
-// TestCodeInASentence holds that a line of a journal is read where somebody sets it as code inside of a
-// sentence, in a log and in prose, and that other code is not.
+// TestCodeInASentence holds that a line of a journal is read where somebody sets it as code inside
+// of a sentence, in a log and in prose, and that other code is not.
 func TestCodeInASentence(t *testing.T) {
 	const said = `Nov 03 07:41:26 node-1 crio[2210]: fatal error: concurrent map iteration and map write`
 	for name, format := range map[string]parse.Format{

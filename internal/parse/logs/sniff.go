@@ -45,8 +45,8 @@ func IsContainer(line []byte) bool {
 	return scanHeader(line).container
 }
 
-// IsProperty knows a line of the properties that follow some records of /dev/kmsg, as in Talos' dmesg,
-// each behind a blank: SUBSYSTEM=nvme, DEVICE=c245:1.
+// IsProperty knows a line of the properties that follow some records of /dev/kmsg, as in Talos'
+// dmesg, each behind a blank: SUBSYSTEM=nvme, DEVICE=c245:1.
 func IsProperty(line []byte) bool { return lines.StartsWith(line, " SUBSYSTEM=", " DEVICE=") }
 
 // IsDmesg knows a line of the kernel's ring buffer.

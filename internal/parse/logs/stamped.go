@@ -50,12 +50,12 @@ func (l *logReader) readStampedLine(line lines.Line) bool {
 	return l.yield(event.Record{Pos: event.Pos{File: l.Path, Line: line.N}, Lines: 1}, nil)
 }
 
-// ownLine is how exact a time is that stands on a line of its own: whoever wrote it may have looked at
-// the lines below a little later.
+// ownLine is how exact a time is that stands on a line of its own: whoever wrote it may have looked
+// at the lines below a little later.
 const ownLine = time.Minute
 
-// readOwnStamp reads a line that is a date with a time and nothing else, as people write it above what
-// they quote and scripts above what they print:
+// readOwnStamp reads a line that is a date with a time and nothing else, as people write it above
+// what they quote and scripts above what they print:
 //
 //	Nov 23 10:11:12
 //	=== 2025-11-08 09:30:11 ===

@@ -104,8 +104,8 @@ type protocol struct {
 	pid       int
 }
 
-// readProtocol reads a header of RFC 5424 from its stamp on, which begins at the given place, and in
-// which lost of the first words behind it are not there. End is where the message starts, 0 for
+// readProtocol reads a header of RFC 5424 from its stamp on, which begins at the given place, and
+// in which lost of the first words behind it are not there. End is where the message starts, 0 for
 // anything else.
 func readProtocol(b []byte, at, lost int) (p protocol, end int) {
 	if len(b) < at {

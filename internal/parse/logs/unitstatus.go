@@ -23,8 +23,8 @@ import (
 // unitTypes are the endings of units' names, see systemd.unit(5).
 var unitTypes = []string{".service", ".scope", ".socket", ".mount", ".slice", ".timer", ".target", ".path", ".swap", ".device", ".automount"}
 
-// readStatusHead is the unit of which systemctl status prints the properties below; nil when the line
-// begins none.
+// readStatusHead is the unit of which systemctl status prints the properties below; nil when the
+// line begins none.
 func readStatusHead(line []byte) []byte {
 	if len(line) < 8 || line[0] != '*' && line[0] < 0x80 {
 		return nil

@@ -38,8 +38,8 @@ const wrapHead = 32 << 10
 // oftenSet are widths of terminals at which a single broken line is taken for one.
 var oftenSet = map[int]bool{80: true, 100: true, 120: true, 132: true}
 
-// withoutBlankLines is a text without the blank line that stands behind every line; ok is false where
-// that is not so.
+// withoutBlankLines is a text without the blank line that stands behind every line; ok is false
+// where that is not so.
 func withoutBlankLines(head []byte) (text []byte, ok bool) {
 	blank, count := true, 0 // the line before was; lines that are not blank
 	for line := range bytes.Lines(head) {
@@ -85,8 +85,8 @@ func cutPad(line []byte, pad int) []byte {
 	return line
 }
 
-// findWidth is the width of the terminal that broke the lines of head, without the blanks behind every
-// line; 0 when none did.
+// findWidth is the width of the terminal that broke the lines of head, without the blanks behind
+// every line; 0 when none did.
 func findWidth(head []byte, pad int) int {
 	const least, most = 60, 300
 	if i := bytes.LastIndexByte(head, '\n'); len(head) == wrapHead && i >= 0 {

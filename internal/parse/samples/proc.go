@@ -84,8 +84,8 @@ func IsOfAllThreads(file string) bool {
 		(isThreadID(parts[n-4]) || slices.Contains(NamedProcesses, parts[n-4]))
 }
 
-// NamedProcesses are the daemons that run once on a node, so that people name them and a shell finds
-// the number: $(pidof containerd).
+// NamedProcesses are the daemons that run once on a node, so that people name them and a shell
+// finds the number: $(pidof containerd).
 var NamedProcesses = []string{"containerd", "dockerd", "crio", "kubelet"}
 
 // isThreadID says that s is a pid in decimal.
@@ -117,8 +117,8 @@ func IsProcFile(file string, head []byte) bool {
 	return n > 0
 }
 
-// procSigns: every text of kernel stacks has one of them, an address, the mark of a tool, or the number
-// of crash's first frame.
+// procSigns: every text of kernel stacks has one of them, an address, the mark of a tool, or the
+// number of crash's first frame.
 var procSigns = lines.NewLiterals([]string{"[<", "#0 [", " TASK: ", "sched:sched_switch:", "@"})
 
 // SniffProc knows stacks of threads, collections of them with a head each, and what the file status
@@ -181,8 +181,8 @@ func SniffProc(head []byte) float64 {
 	return float64(good) / float64(all)
 }
 
-// isProcFrame tells a line of /proc/PID/stack, which unlike a line of the kernel's log starts with an
-// address or a stand-in for it.
+// isProcFrame tells a line of /proc/PID/stack, which unlike a line of the kernel's log starts with
+// an address or a stand-in for it.
 func isProcFrame(line string) bool {
 	s := strings.TrimLeft(line, " \t")
 	if _, content, grep := cutGrepLine(s); grep {
@@ -428,8 +428,8 @@ func (r *procReader) takeLine(line string, q event.Quote) bool {
 // userFrame is a function of a program below the kernel's in a stack of perf.
 var userFrame = regexp.MustCompile(`^\s+[0-9a-f]{4,12} \S.* \(\S+\)$`)
 
-// registersLine is one of the lines with registers below a stack of crash, and above one that is cut:
-// 1 the number of the system call.
+// registersLine is one of the lines with registers below a stack of crash, and above one that is
+// cut: 1 the number of the system call.
 var registersLine = regexp.MustCompile(`^(?:RIP|RAX|RDX|RSI|RBP|R10|R13|ORIG_RAX|PC|LR|X\d+): +[0-9a-f]{16}\b`)
 
 // takeRegisters reads a line of registers, of which the number of the system call tells something.

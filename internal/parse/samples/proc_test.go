@@ -92,8 +92,8 @@ func FuzzThreadFiles(f *testing.F) {
 	})
 }
 
-// TestLoneStack: a file of frames and nothing else is the stack of the thread that it is named after,
-// or of one that is not known.
+// TestLoneStack: a file of frames and nothing else is the stack of the thread that it is named
+// after, or of one that is not known.
 func TestLoneStack(t *testing.T) {
 	const stack = "[<0>] __refrigerator+0x4c/0x130\n[<0>] entry_SYSCALL_64_after_hwframe+0x44/0xae\n"
 	for file, tid := range map[string]int{

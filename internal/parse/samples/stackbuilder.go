@@ -7,8 +7,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// StackBuilder collects the frames of one stack, each of which stands in a line of its own. Its zero
-// value holds none.
+// StackBuilder collects the frames of one stack, each of which stands in a line of its own. Its
+// zero value holds none.
 type StackBuilder struct {
 	frames []stackFrame // innermost first
 	unsure bool         // one of them at least is

@@ -177,8 +177,8 @@ func readBPFStack(line string) (s Sample, reason string) {
 	return s, ""
 }
 
-// splitWideRow splits a line of xcapture 3 on a terminal: at two blanks or more, because values hold
-// single ones.
+// splitWideRow splits a line of xcapture 3 on a terminal: at two blanks or more, because values
+// hold single ones.
 func splitWideRow(line string) (f []string) {
 	for v := range strings.SplitSeq(line, "  ") {
 		if v = strings.Trim(v, " "); v != "" {

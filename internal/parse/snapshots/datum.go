@@ -190,8 +190,8 @@ func (d *document) yieldAccount(skipped int, yield func(Datum, error) bool) {
 	}
 }
 
-// yieldLogLines yields those lines from one number on that are of a log, and counts them; ok is false
-// when the consumer has had enough.
+// yieldLogLines yields those lines from one number on that are of a log, and counts them; ok is
+// false when the consumer has had enough.
 func (d *document) yieldLogLines(from int, yield func(Datum, error) bool) (used int, ok bool) {
 	log := newLogBetween(d.Path, yield)
 	for ; from <= len(d.starts); from++ {

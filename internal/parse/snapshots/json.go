@@ -157,9 +157,9 @@ func SniffJSON(head []byte) float64 {
 	})
 }
 
-// beginsAsJSON says that a first value can be read, or a part of it, and that nothing but JSON follows
-// it on its line. A bracket opens other things too: "[  467.112195] ata2.00: …", "[Thu May  4 …",
-// "[ OK ] Started …".
+// beginsAsJSON says that a first value can be read, or a part of it, and that nothing but JSON
+// follows it on its line. A bracket opens other things too: "[ 467.112195] ata2.00: …", "[Thu May 4
+// …", "[ OK ] Started …".
 func beginsAsJSON(head []byte) bool {
 	const most = 3 // tokens, as of {"kind":"List": what is wrong behind them costs the rest, not all
 	d := json.NewDecoder(bytes.NewReader(head))

@@ -35,8 +35,8 @@ const (
 )
 
 // CutEvent cuts a row that kubectl printed of an Event: TYPE, REASON and MESSAGE, and what else the
-// row has of NAMESPACE, KIND, NAME, SOURCE, HOST, LAST SEEN, FIRST SEEN and COUNT. Ok is false for a line
-// that is no such row.
+// row has of NAMESPACE, KIND, NAME, SOURCE, HOST, LAST SEEN, FIRST SEEN and COUNT. Ok is false for
+// a line that is no such row.
 func CutEvent(line string) (fields []event.Pair, ok bool) {
 	if len(line) > maxRow {
 		return nil, false
@@ -311,8 +311,8 @@ func isEventName(w string) bool {
 }
 
 // CutCondition cuts a row of the conditions that kubectl describe node prints: Type, Status,
-// LastHeartbeatTime, LastTransitionTime, Reason and Message. Of a row without its start, the type is
-// told by its reason. Ok is false for a line that is no such row.
+// LastHeartbeatTime, LastTransitionTime, Reason and Message. Of a row without its start, the type
+// is told by its reason. Ok is false for a line that is no such row.
 //
 //	Ready  False  Tue, 10 Sep 2019 02:16:48 -0700  Tue, 10 Sep 2019 02:02:54 -0700  KubeletNotReady  PLEG is not …
 func CutCondition(line string) (fields []event.Pair, ok bool) {

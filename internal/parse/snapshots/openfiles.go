@@ -16,8 +16,8 @@ var openFileTypes = []string{
 // namedDescriptors are what lsof prints under FD where a file has no number.
 var namedDescriptors = []string{"cwd", "rtd", "txt", "mem", "mmap", "DEL", "ltx", "err", "jld", "NOFD", "fp."}
 
-// readOpenFile reads a row of lsof, of which words are the first, which is known without its header, too: its columns are of any
-// width, and those of a thread and of sizes may be empty.
+// readOpenFile reads a row of lsof, of which words are the first, which is known without its
+// header, too: its columns are of any width, and those of a thread and of sizes may be empty.
 //
 //	COMMAND     PID   TID TASKCMD  USER   FD      TYPE  DEVICE SIZE/OFF    NODE NAME
 //	container 24218                root  txt       REG   253,0  7184384 3162026 /usr/local/bin/containerd-shim

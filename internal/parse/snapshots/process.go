@@ -33,8 +33,8 @@ var processLayouts = cutLayouts(
 	"PID TTY TIME CMD",                                                    // ps -e
 )
 
-// undoHtop spells the header of htop as that of top: it names the command in another way, and has no
-// blank between the two columns beside the mark of the one that it sorts by.
+// undoHtop spells the header of htop as that of top: it names the command in another way, and has
+// no blank between the two columns beside the mark of the one that it sorts by.
 //
 //	PID USER       PRI  NI  VIRT   RES   SHR S CPU%▽MEM%   TIME+  Command
 func undoHtop(columns []column) []column {
@@ -315,7 +315,8 @@ cells:
 	return fields, true
 }
 
-// isStartDate says that words begin with a start as ps prints it whole (lstart): Mon Oct 28 00:49:38 2024.
+// isStartDate says that words begin with a start as ps prints it whole (lstart): Mon Oct 28
+// 00:49:38 2024.
 func isStartDate(words []column) bool {
 	return len(words) >= 5 && len(words[0].name) == 3 && len(words[1].name) == 3 && isWhole(words[2].name) &&
 		isClock(words[3].name) && strings.Count(words[3].name, ":") == 2 && len(words[4].name) == 4 && isWhole(words[4].name)

@@ -16,8 +16,8 @@ import (
 //	09:40:01 AM     all      2.31      0.00      4.11     82.20      0.00     11.38
 //	Average:        all      2.31      0.00      4.11     82.20      0.00     11.38
 
-// clockColumn is the name of the column that sar has no name for. The rows of averages have no clock
-// there.
+// clockColumn is the name of the column that sar has no name for. The rows of averages have no
+// clock there.
 const clockColumn = "time"
 
 // systemRow is the path of the line above the listings of sar, iostat and their like.

@@ -20,8 +20,8 @@ import (
 //	20713 Fri Nov 20 18:22:16 2026       03:32 runc            runc --root /run/containerd/runc/k8s.io …
 //
 // A row has the header's names as the keys of its fields, in written order, the last one taking the
-// rest of the line. Rows of ps and lsof are known without a header, too, by what stands in them; their
-// path says what they are.
+// rest of the line. Rows of ps and lsof are known without a header, too, by what stands in them;
+// their path says what they are.
 func ReadTable(in lines.Input) iter.Seq2[Datum, error] {
 	var t table
 	return lineData(in, func(line []byte) (Datum, bool) {
@@ -42,8 +42,8 @@ var bareRow = []string{"row"}
 // fileRow is the path of a row of lsof.
 var fileRow = []string{"file"}
 
-// readRow reads a row of the table, or one that no header need explain, whose path says what it is. A
-// row without path and fields tells nothing that anybody asks for.
+// readRow reads a row of the table, or one that no header need explain, whose path says what it is.
+// A row without path and fields tells nothing that anybody asks for.
 func (t *table) readRow(line string) (path []string, fields []event.Pair, ok bool) {
 	if path, fields, ok = t.tree.readRow(line); ok {
 		return path, fields, true
@@ -329,8 +329,8 @@ func (t *table) splitPlain(line string) (fields []event.Pair, ok bool) {
 	return fields, true
 }
 
-// splitTimeSource takes the mark of a server of time off a row of chronyc sources or ntpq -p: "*" is
-// the one that the clock follows, and "?" one that does not answer.
+// splitTimeSource takes the mark of a server of time off a row of chronyc sources or ntpq -p: "*"
+// is the one that the clock follows, and "?" one that does not answer.
 //
 //	^* ntp1.example.com              2   6   377    23    +12us[  +15us] +/-   12ms
 //	*10.0.0.9        .GPS.            1 u   12   64  377    0.212   -0.012   0.023

@@ -101,8 +101,8 @@ func (w *yamlWalk) readPiece(from, to int) bool {
 	return w.readTop(root)
 }
 
-// readYAML reads a piece; it returns nil when nothing is in it. It guards the parser, which recurses
-// as deep as its input says.
+// readYAML reads a piece; it returns nil when nothing is in it. It guards the parser, which
+// recurses as deep as its input says.
 func readYAML(text []byte) (root *yaml.Node, err error) {
 	if len(text) > maxPiece {
 		return nil, fmt.Errorf("longer than %d bytes", maxPiece)

@@ -11,9 +11,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// readForeignMonth reads the month that a stamp of journalctl or dmesg -T starts with when its user's
-// language is not English, "nov. " or "11月 ": strftime's %b is the locale's. N is the length with
-// the blank behind it.
+// readForeignMonth reads the month that a stamp of journalctl or dmesg -T starts with when its
+// user's language is not English, "nov. " or "11月 ": strftime's %b is the locale's. N is the length
+// with the blank behind it.
 func readForeignMonth(b []byte) (month, n int) {
 	n = bytes.IndexByte(b[:min(len(b), 24)], ' ') + 1
 	// Only what goes on as " 8 09:30:11" costs a look-up.
@@ -84,7 +84,8 @@ func monthTable(languages ...string) map[string]int {
 // minuteStamp is a stamp without seconds: 1 the month, 2 the day, 3 the hour, 4 the minute.
 var minuteStamp = regexp.MustCompile(`^\[(\S{1,16}?) *([ \d]\d) (\d\d):(\d\d)\] `)
 
-// Minute reads "[Nov 8 09:30] " and "[Nov22 06:51] ", and returns its length, which is 0 without one.
+// Minute reads "[Nov 8 09:30] " and "[Nov22 06:51] ", and returns its length, which is 0 without
+// one.
 func Minute(b []byte) (t event.Time, n int) {
 	m := minuteStamp.FindSubmatch(b)
 	if m == nil {

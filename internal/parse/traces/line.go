@@ -241,8 +241,8 @@ func (c *columns) read(b []byte) (values uint64, ok bool) {
 	return v, (v|(v+c.room))&0x8080808080808080 == 0
 }
 
-// readSixDigits is the number of the six values in the upper bytes of v, two of which make one at each
-// step.
+// readSixDigits is the number of the six values in the upper bytes of v, two of which make one at
+// each step.
 func readSixDigits(v uint64) int64 {
 	v &^= 0xffff
 	v = (v*10 + v>>8) & 0x00ff00ff00ff00ff

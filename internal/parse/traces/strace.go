@@ -767,9 +767,9 @@ func (t *tracer) readOwnMessage(n int, raw []byte, own int) bool {
 // attachedProcess is what strace says of the process that it attached to: 1 its pid.
 var attachedProcess = regexp.MustCompile(`^strace: Process (\d{1,9}) attached`)
 
-// noteAttached takes the lines without a pid for those of the process that strace attached to before
-// the first call, where that was one: lines name theirs while there are several. With -f the same
-// message tells of each new thread, too.
+// noteAttached takes the lines without a pid for those of the process that strace attached to
+// before the first call, where that was one: lines name theirs while there are several. With -f the
+// same message tells of each new thread, too.
 func (t *tracer) noteAttached(message []byte) {
 	m := attachedProcess.FindSubmatch(message)
 	if m == nil || len(t.threads) > 0 || t.Thread != 0 && !t.attached {

@@ -60,8 +60,8 @@ func isWhole(a *fleet.Answer, column int) bool {
 	})
 }
 
-// format is a value as people read it; empty where it is unknown. It is not escaped. Whole says that
-// numbers of the column have no decimals.
+// format is a value as people read it; empty where it is unknown. It is not escaped. Whole says
+// that numbers of the column have no decimals.
 func format(column string, value any, whole bool) string {
 	switch v := value.(type) {
 	case float64:

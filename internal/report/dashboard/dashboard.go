@@ -1,5 +1,5 @@
-// Package dashboard shows what a fleet's rows answer: as text, as JSON, and as a page of HTML. It does
-// not know what the questions are; only the summary is also said as a sentence.
+// Package dashboard shows what a fleet's rows answer: as text, as JSON, and as a page of HTML. It
+// does not know what the questions are; only the summary is also said as a sentence.
 package dashboard
 
 import (
@@ -19,8 +19,8 @@ import (
 // the questions.
 const Schema = "plegdiag.fleet/v1"
 
-// Text writes the answers as tables: on one screen each the first rows, and of the columns as many as
-// there is room for; all of them with o.Full. Its errors are those of w.
+// Text writes the answers as tables: on one screen each the first rows, and of the columns as many
+// as there is room for; all of them with o.Full. Its errors are those of w.
 func Text(w io.Writer, answers []fleet.Answer, o show.Options) error {
 	out := bufio.NewWriter(w)
 	t := show.NewText(out, o)

@@ -41,9 +41,9 @@ type cell struct {
 	Drawn  bool
 }
 
-// HTML writes the answers as one page, which needs nothing but itself and runs no script. Link makes a
-// link of the path of a report below the directory of the rows; where it returns nothing there is none.
-// Text of bundles is a value of the page, and is escaped. Its errors are those of w.
+// HTML writes the answers as one page, which needs nothing but itself and runs no script. Link
+// makes a link of the path of a report below the directory of the rows; where it returns nothing
+// there is none. Text of bundles is a value of the page, and is escaped. Its errors are those of w.
 func HTML(w io.Writer, answers []fleet.Answer, version string, link func(report string) string) error {
 	var sections []section
 	for i := range answers {
@@ -195,7 +195,8 @@ type dayBar struct {
 	Title               string
 }
 
-// newDays draws the column stalls_per_node_day over the column day; nil where there is nothing to draw.
+// newDays draws the column stalls_per_node_day over the column day; nil where there is nothing to
+// draw.
 func newDays(a *fleet.Answer) *days {
 	day, rate := slices.Index(a.Columns, "day"), slices.Index(a.Columns, "stalls_per_node_day")
 	if day < 0 || rate < 0 {

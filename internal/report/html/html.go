@@ -1,5 +1,5 @@
-// Package html writes pages that need nothing but themselves: how they look, what they may do, and how
-// text becomes part of them.
+// Package html writes pages that need nothing but themselves: how they look, what they may do, and
+// how text becomes part of them.
 package html
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// What is part of pages as it is. It holds nothing of a bundle, so that its hashes can stand in their
-// content security policy.
+// What is part of pages as it is. It holds nothing of a bundle, so that its hashes can stand in
+// their content security policy.
 var (
 	//go:embed style.css
 	style string
@@ -18,8 +18,8 @@ var (
 	script string // of the picture
 )
 
-// policyOf is the content security policy of a page: it lets the page's own style and scripts in, by
-// their hashes, and nothing else.
+// policyOf is the content security policy of a page: it lets the page's own style and scripts in,
+// by their hashes, and nothing else.
 func policyOf(style string, scripts ...string) string {
 	hashes := make([]string, len(scripts))
 	for i, script := range scripts {

@@ -9,8 +9,8 @@ import (
 
 // Writer writes a page. All markup stands in the program's source, and all values are escaped: no
 // text of a bundle can become markup. It takes the place of html/template, which calls methods by
-// names that it learns while it runs: the linker keeps every method of the program for it, an eighth
-// of its size.
+// names that it learns while it runs: the linker keeps every method of the program for it, an
+// eighth of its size.
 type Writer struct {
 	out         io.Writer
 	err         error
@@ -27,7 +27,8 @@ func (w *Writer) Err() error { return w.err }
 // it out.
 type markup string
 
-// Address is a value that a link leads to. One that is neither relative nor of the web leads nowhere.
+// Address is a value that a link leads to. One that is neither relative nor of the web leads
+// nowhere.
 type Address string
 
 // Put writes markup, with a value in each place that is marked {}: in the text of an element, or in
@@ -68,7 +69,8 @@ func If(condition bool, value string) string {
 	return ""
 }
 
-// escaper escapes for texts and for attributes between quotes, in any encoding that reads ASCII as it is.
+// escaper escapes for texts and for attributes between quotes, in any encoding that reads ASCII as
+// it is.
 var escaper = strings.NewReplacer(
 	"&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;", "+", "&#43;", "\x00", "\uFFFD",
 )
@@ -98,8 +100,8 @@ func (w *Writer) write(s string) {
 	}
 }
 
-// Begin writes the head of a page, up to the beginning of its body. The policy of an interactive page
-// lets its script in, and nothing else.
+// Begin writes the head of a page, up to the beginning of its body. The policy of an interactive
+// page lets its script in, and nothing else.
 func (w *Writer) Begin(title, version string, interactive bool) {
 	w.interactive = interactive
 	policy := policyOf(style)

@@ -72,12 +72,12 @@ type fullWriter struct{}
 
 func (fullWriter) Write([]byte) (int, error) { return 0, errFull }
 
-// misplaced finds a value where escaping is not enough: outside of quotes in a tag, as the name of an
-// element, in what is script or style, or as the beginning of an address.
+// misplaced finds a value where escaping is not enough: outside of quotes in a tag, as the name of
+// an element, in what is script or style, or as the beginning of an address.
 var misplaced = regexp.MustCompile(`=\s*\{|='[^']*\{|</?[^\s>]*\{|(?i)\s(on\w+|style|srcdoc|src)\s*=|<(script|style)\b[^>]*>.*\{`)
 
-// TestMarkupOfSources: in all markup that this program holds, each value has its place, in the text of
-// an element or in an attribute between double quotes.
+// TestMarkupOfSources: in all markup that this program holds, each value has its place, in the text
+// of an element or in an attribute between double quotes.
 func TestMarkupOfSources(t *testing.T) {
 	for _, wrong := range []string{`<p class={}>`, `<p class='{}'>`, `<{}>`, `</h{}>`, `<p onclick="{}">`, `<p style="{}">`, `<script>{}</script>`} {
 		require.Regexp(t, misplaced, wrong)

@@ -341,8 +341,8 @@ func (t *placed) cutLabel(l label, room float64) {
 	t.Whole, t.Name = t.Name, show.Escape(l.Name, max(int(room/columnWidth)-2, 8)) // one for the dots, one for wide letters
 }
 
-// FullText is the whole label in one line: the name, then how long it lasted where the name does not
-// say so.
+// FullText is the whole label in one line: the name, then how long it lasted where the name does
+// not say so.
 func (t *placed) FullText() string {
 	name := cmp.Or(t.Whole, t.Name)
 	if t.Length == "" || strings.Contains(name, t.Length) {

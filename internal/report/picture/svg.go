@@ -73,8 +73,8 @@ func (p *Picture) writeAxis(w *html.Writer, height int) {
 	}
 }
 
-// writeLaneName writes the name that a narrow screen shows inside of the lane, and where nothing was
-// recorded.
+// writeLaneName writes the name that a narrow screen shows inside of the lane, and where nothing
+// was recorded.
 func (p *Picture) writeLaneName(w *html.Writer, l *drawnLane) {
 	x, dx, anchor := "0", "2", "start"
 	if l.NameEnd {

@@ -131,8 +131,8 @@ func Moment(t time.Time, basis string) string {
 // node is that old.
 const yearless = 2000
 
-// isYearless says that nothing tells the year of a time. What goes over New Year lies in the year before
-// or after, too.
+// isYearless says that nothing tells the year of a time. What goes over New Year lies in the year
+// before or after, too.
 func isYearless(t time.Time) bool { return t.UTC().Year() <= yearless+1 }
 
 // isDayless says that nothing tells the date of a time, and days is how many lie between it and the
@@ -143,8 +143,8 @@ func isDayless(t time.Time) (days int, ok bool) {
 }
 
 // DayLayout is how the date of a time is written, for [time.Time.Format]: without its year where
-// nothing tells it. Where nothing tells the date, it is empty, or says how its day lies to the first
-// one.
+// nothing tells it. Where nothing tells the date, it is empty, or says how its day lies to the
+// first one.
 func DayLayout(t time.Time) string {
 	switch days, dayless := isDayless(t); {
 	case dayless && days == 0:
@@ -190,8 +190,8 @@ func Window(w timeline.Window) string {
 	return text
 }
 
-// StampZone is the zone, named by its offset, of all stamps that are not in UTC. It is nil when there
-// are none, or when they are of several zones.
+// StampZone is the zone, named by its offset, of all stamps that are not in UTC. It is nil when
+// there are none, or when they are of several zones.
 func StampZone(clocks []timeline.Clock) *time.Location {
 	var offset time.Duration
 	for i := range clocks {

@@ -73,9 +73,9 @@ func (t *Text) WriteLabeled(label string, style lipgloss.Style, prose string) {
 	t.WritePara(Margin+t.Label.Render(Pad(label, LabelWidth)), style, prose)
 }
 
-// WriteQuotes writes the lines that prove something: path:line, then the line as written, all in one
-// line, however wide: what is copied from a terminal must be what stands in the log. Only the first
-// most of them, unless the report is verbose.
+// WriteQuotes writes the lines that prove something: path:line, then the line as written, all in
+// one line, however wide: what is copied from a terminal must be what stands in the log. Only the
+// first most of them, unless the report is verbose.
 func (t *Text) WriteQuotes(qs []event.Quote, most int) {
 	const indent = Margin + "  "
 	qs = DistinctQuotes(qs)

@@ -18,7 +18,8 @@ var files embed.FS
 var packed string
 
 // Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change
-// it. It is not linted: a test holds that there is nothing to say, and every start would pay for it.
+// it. It is not linted: a test holds that there is nothing to say, and every start would pay for
+// it.
 func Builtin() (*language.Catalog, error) { return builtinCatalog() }
 
 var builtinCatalog = sync.OnceValues(func() (*language.Catalog, error) {

@@ -89,8 +89,8 @@ func New(key string, arg any) (Condition, error) {
 	return c, nil
 }
 
-// appendArgument writes what YAML decodes to, each value in a way of its own. Package fmt would take a
-// tenth of the time in which the catalogue is compiled.
+// appendArgument writes what YAML decodes to, each value in a way of its own. Package fmt would
+// take a tenth of the time in which the catalogue is compiled.
 func appendArgument(to []byte, arg any) []byte {
 	switch v := arg.(type) {
 	case string:

@@ -46,7 +46,8 @@ func (r *Rule) newEventSet(patterns []Pattern) EventSet {
 	return s
 }
 
-// writeKey writes what is equal for two binds that read the same; nothing for one that reads nothing.
+// writeKey writes what is equal for two binds that read the same; nothing for one that reads
+// nothing.
 func (b *Bind) writeKey() string {
 	if !slices.ContainsFunc(b.Fields, func(field condition.Reading) bool { return field != condition.Reading{} }) {
 		return ""

@@ -133,7 +133,8 @@ func TestLines(t *testing.T) {
 	require.Empty(t, none.Lines())
 }
 
-// TestLintValues: a value that a field can never have, and an id that a kind never carries, is a warning.
+// TestLintValues: a value that a field can never have, and an id that a kind never carries, is a
+// warning.
 func TestLintValues(t *testing.T) {
 	for match, want := range map[string]string{
 		"outcome: ok":                 "",

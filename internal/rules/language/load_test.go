@@ -18,7 +18,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// TestTrees: a user's rules join the catalogue, and what is wrong in one tree is told by its own name.
+// TestTrees: a user's rules join the catalogue, and what is wrong in one tree is told by its own
+// name.
 func TestTrees(t *testing.T) {
 	ours := Files{FS: fstest.MapFS{"whole.yaml": {Data: []byte(whole)}}, Dir: "catalog"}
 	mine := strings.Replace(whole, "id: whole", "id: mine", 1) + "explained_by: [{rule: whole, join: [cid]}]\n"
@@ -159,8 +160,9 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// FuzzLoad: no input panics, every problem says where it is, and what loads can be explained, and be written
-// and read again as the same rule. Evaluating is fuzzed by the random rules of the oracle.
+// FuzzLoad: no input panics, every problem says where it is, and what loads can be explained, and
+// be written and read again as the same rule. Evaluating is fuzzed by the random rules of the
+// oracle.
 func FuzzLoad(f *testing.F) {
 	f.Add([]byte(whole))
 	for _, pattern := range []string{"../testdata/synthetic/*.yaml", "../catalog/*.yaml"} {

@@ -139,7 +139,8 @@ func (g *generator) properties(s *jsonschema.Schema, t reflect.Type) {
 	}
 }
 
-// TestSchema: the schema for editors is what the structs say, takes every rule of the catalogue, and refuses what the loader refuses.
+// TestSchema: the schema for editors is what the structs say, takes every rule of the catalogue,
+// and refuses what the loader refuses.
 func TestSchema(t *testing.T) {
 	schema := generateSchema(t)
 	text, err := json.MarshalIndent(schema, "", "  ")

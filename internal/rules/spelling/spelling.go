@@ -22,9 +22,9 @@ func Suggest(word string) string {
 // maxNearest bounds how many names are proposed.
 const maxNearest = 3
 
-// NearestNames returns the known names that a wrong one may stand for, at most three, in the order of
-// known: those with the fewest edits, up to two, or else those that share most words, or beginnings
-// of words, with it. It is nil where none is near.
+// NearestNames returns the known names that a wrong one may stand for, at most three, in the order
+// of known: those with the fewest edits, up to two, or else those that share most words, or
+// beginnings of words, with it. It is nil where none is near.
 func NearestNames(wrong string, known []string) []string {
 	if near := namesByEdits(wrong, known); len(near) > 0 {
 		return near[:min(len(near), maxNearest)]

@@ -127,8 +127,8 @@ func Parse(s string, in Scope, use func(variable int)) (Template, error) {
 	return append(t, c), nil
 }
 
-// parsePlaceholder compiles what stands in braces: {a}, or {a/b}, which is the first of them that has
-// a value.
+// parsePlaceholder compiles what stands in braces: {a}, or {a/b}, which is the first of them that
+// has a value.
 func parsePlaceholder(s string, in Scope, use func(variable int)) (part, error) {
 	names, format, formatted := strings.Cut(s, "|")
 	var all []part
@@ -249,7 +249,8 @@ func (c clause) expand(s Seen) (string, bool) {
 	return strings.ReplaceAll(text, " ()", ""), complete // brackets whose number is not known
 }
 
-// isBracketed says that a part stands in brackets of its own, as the count in "({deadline|count}×)".
+// isBracketed says that a part stands in brackets of its own, as the count in
+// "({deadline|count}×)".
 func (c clause) isBracketed(i int) bool {
 	return i > 0 && i+1 < len(c.parts) && strings.HasSuffix(c.parts[i-1].literal, "(") && strings.Contains(c.parts[i+1].literal, ")")
 }
@@ -290,8 +291,8 @@ func (p part) fillName(s Seen) (string, bool) {
 	return "", false
 }
 
-// formatOfAll is what all of some events say of a field, that say anything: the first line of a row may be
-// one of those that lack it.
+// formatOfAll is what all of some events say of a field, that say anything: the first line of a row
+// may be one of those that lack it.
 func formatOfAll(events []*event.Event, p part) (said string, ok bool) {
 	for _, e := range events {
 		text, has := formatField(e, p.Field, p.format)

@@ -11,7 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// texts expands texts about an exit without an end, an umount that is still open, and a lock that nobody has seen.
+// texts expands texts about an exit without an end, an umount that is still open, and a lock that
+// nobody has seen.
 func texts(t *testing.T, s string, own string) string {
 	t.Helper()
 	steps := []string{"exit", "umount", "lock"}
@@ -112,8 +113,8 @@ func TestFirstKnown(t *testing.T) {
 	}
 }
 
-// TestFieldOfARow: a field that the first event of a row lacks is what all others that have it say, and
-// not known where they differ.
+// TestFieldOfARow: a field that the first event of a row lacks is what all others that have it say,
+// and not known where they differ.
 func TestFieldOfARow(t *testing.T) {
 	first, second, third := withFields(), withFields("server", "10.9.8.7:6443"), withFields("server", "10.9.8.7:6443")
 	expand := func(events ...*event.Event) string {

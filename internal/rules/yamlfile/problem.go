@@ -24,8 +24,8 @@ type Problem struct {
 	Warning bool
 }
 
-// Error is "file:line:col: reason", or "file:line:col: warning: reason", without what is not known of
-// the place.
+// Error is "file:line:col: reason", or "file:line:col: warning: reason", without what is not known
+// of the place.
 func (p *Problem) Error() string {
 	reason := p.Reason
 	if p.Warning {
@@ -98,8 +98,8 @@ type Place []any
 // In is a place further inside.
 func (at Place) In(keys ...any) Place { return append(slices.Clone(at), keys...) }
 
-// yamlError is how the YAML library spells an error: "yaml: line 5: did not find …", with a line that
-// it does not always know.
+// yamlError is how the YAML library spells an error: "yaml: line 5: did not find …", with a line
+// that it does not always know.
 var yamlError = regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 
 // yamlProblem gives an error of the YAML library the shape of all others.

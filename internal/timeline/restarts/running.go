@@ -13,12 +13,12 @@ const (
 	// seenLong is how long after somebody has seen a process it is taken to run, where nothing tells
 	// of its end: collect reads the threads first and the journals last.
 	seenLong = time.Minute
-	// bootSlack is how far the start of a process, which /proc counts from the boot, may lie behind the
-	// first line of its log.
+	// bootSlack is how far the start of a process, which /proc counts from the boot, may lie behind
+	// the first line of its log.
 	bootSlack = time.Second
 	// staleError is how long after a runtime serves its clients can still say what they met before: a
-	// client of gRPC (backoff.DefaultConfig: 1 s, then 1.6 times as long each time) fails calls with the
-	// error of its last attempt until the next one.
+	// client of gRPC (backoff.DefaultConfig: 1 s, then 1.6 times as long each time) fails calls with
+	// the error of its last attempt until the next one.
 	staleError = 10 * time.Second
 )
 
@@ -31,11 +31,11 @@ type life struct {
 	ready              time.Time // since when it is known to serve; zero for never
 }
 
-// MarkRunning tells apart what a client of a runtime sees alike. A call that finds nobody at the socket
-// during the life of a process of the runtime is marked as alive: the process has not ended. Where it
-// had been ready before, and the file of the socket is not there, somebody has removed the file: the
-// event then says that the runtime runs, and no more that it is gone. MarkRunning returns the events
-// without those that say the same of collect where no such call is known.
+// MarkRunning tells apart what a client of a runtime sees alike. A call that finds nobody at the
+// socket during the life of a process of the runtime is marked as alive: the process has not ended.
+// Where it had been ready before, and the file of the socket is not there, somebody has removed the
+// file: the event then says that the runtime runs, and no more that it is gone. MarkRunning returns
+// the events without those that say the same of collect where no such call is known.
 func MarkRunning(events []*event.Event) []*event.Event {
 	lives := livesOfRuntimes(events)
 	marked := map[string]bool{}
@@ -61,8 +61,9 @@ func MarkRunning(events []*event.Event) []*event.Event {
 	})
 }
 
-// ownSockets are the sockets of runtimes that are units of their own. A distribution of Kubernetes that
-// starts a runtime has its socket in another place, and two processes of one name may then run.
+// ownSockets are the sockets of runtimes that are units of their own. A distribution of Kubernetes
+// that starts a runtime has its socket in another place, and two processes of one name may then
+// run.
 var ownSockets = map[string]string{
 	"containerd": "/run/containerd/containerd.sock", "crio": "/run/crio/crio.sock", "dockerd": "/run/docker.sock",
 }
@@ -75,9 +76,10 @@ func (l *life) servesAt(t time.Time) bool {
 	return !l.ready.IsZero() && !t.Before(l.ready.Add(staleError))
 }
 
-// livesOfRuntimes are the processes of which somebody saw that they ran. A runtime that somebody has
-// started by hand, beside the unit's or in its place, listens elsewhere: where systemd knows the unit
-// of one process, or says that the unit has none, a process outside of it is not the unit's.
+// livesOfRuntimes are the processes of which somebody saw that they ran. A runtime that somebody
+// has started by hand, beside the unit's or in its place, listens elsewhere: where systemd knows
+// the unit of one process, or says that the unit has none, a process outside of it is not the
+// unit's.
 func livesOfRuntimes(events []*event.Event) (all []life) {
 	for _, e := range events {
 		age, ok := e.Get(event.FieldAge)
@@ -129,9 +131,9 @@ func (l *life) cutAtEnd(events []*event.Event) {
 }
 
 // addReady finds since when a process is known to serve: its own line that it is ready, systemd's
-// about a unit that tells it, or a call that it had answered. A runtime that starts makes the file of
-// its socket late. What an earlier process did does not count: one with another number, or one that
-// has ended since.
+// about a unit that tells it, or a call that it had answered. A runtime that starts makes the file
+// of its socket late. What an earlier process did does not count: one with another number, or one
+// that has ended since.
 func (l *life) addReady(events []*event.Event) {
 	for _, e := range events {
 		if !e.Start.Known || e.Start.Lacks != 0 || e.Start.T.Before(l.start.Add(-bootSlack)) || e.Last().T.After(l.seen) {

@@ -9,8 +9,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// A client that finds no file of a socket has the word for it only some time after the runtime began to
-// serve: until then it can repeat what it met before.
+// A client that finds no file of a socket has the word for it only some time after the runtime
+// began to serve: until then it can repeat what it met before.
 func TestMarkRunningGivesClientsTimeToConnect(t *testing.T) {
 	process, ready := unitEvent(event.KindDaemonStart, 0), unitEvent(event.KindUnitStart, time.Second)
 	process.AddFields(event.FieldAge.Number((5 * time.Minute).Seconds()))
@@ -26,8 +26,8 @@ func TestMarkRunningGivesClientsTimeToConnect(t *testing.T) {
 	}
 }
 
-// A second runtime that somebody starts by hand is not the unit's: what the unit's process before had
-// said does not count for it, and the unit's next process is not ready yet.
+// A second runtime that somebody starts by hand is not the unit's: what the unit's process before
+// had said does not count for it, and the unit's next process is not ready yet.
 func TestMarkRunningTakesNoSecondRuntimeForTheUnits(t *testing.T) {
 	events := func(unitOfSecond string) (all []*event.Event, call *event.Event) {
 		started, stopped := unitEvent(event.KindUnitStart, 0), unitEvent(event.KindUnitStop, 300*time.Millisecond)

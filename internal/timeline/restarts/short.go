@@ -6,13 +6,13 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// longestShort is how long a runtime takes at most to end, and then to begin to work, in a restart that
-// explains the calls that met it. What lasts longer is an outage, whoever asked for it.
+// longestShort is how long a runtime takes at most to end, and then to begin to work, in a restart
+// that explains the calls that met it. What lasts longer is an outage, whoever asked for it.
 const longestShort = 20 * time.Second
 
-// MarkRestarting marks the calls that broke, or found nobody, while a runtime was restarted: somebody
-// had asked for that, and it served again within seconds. So they look on every node. A call that is
-// told of for longer stays as it is. The events are in the order of time.
+// MarkRestarting marks the calls that broke, or found nobody, while a runtime was restarted:
+// somebody had asked for that, and it served again within seconds. So they look on every node. A
+// call that is told of for longer stays as it is. The events are in the order of time.
 func MarkRestarting(events, restarted []*event.Event) {
 	for _, r := range restarted {
 		if r.FieldText(event.FieldHow) != "asked" || r.Duration() > longestShort {
@@ -31,8 +31,8 @@ func MarkRestarting(events, restarted []*event.Event) {
 	}
 }
 
-// findServed finds when a runtime that was restarted served again: at its own line that it is ready, or
-// at systemd's about a unit that tells it. Without either it is not known.
+// findServed finds when a runtime that was restarted served again: at its own line that it is
+// ready, or at systemd's about a unit that tells it. Without either it is not known.
 func findServed(events []*event.Event, restarted *event.Event) (at time.Time, ok bool) {
 	for _, e := range events {
 		ready := e.Kind == event.KindUnitStart || e.Kind == event.KindDaemonBoot && !e.Open

@@ -10,8 +10,8 @@ import (
 )
 
 // Calls that break or find nobody while somebody restarts the runtime are of the restart, and those
-// soon after it, while clients still say what they met before. Where nobody asked for it, or where it
-// lasted, they are not.
+// soon after it, while clients still say what they met before. Where nobody asked for it, or where
+// it lasted, they are not.
 func TestMarkRestartingMarksWhatMeetsAShortRestart(t *testing.T) {
 	for name, c := range map[string]struct {
 		end         event.Kind

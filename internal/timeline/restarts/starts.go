@@ -8,8 +8,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// endsOf are the kinds of events with which a start ends, well or not: that of a unit, and that of a
-// daemon by its own log. A line that the daemon is ready has ended the latter already.
+// endsOf are the kinds of events with which a start ends, well or not: that of a unit, and that of
+// a daemon by its own log. A line that the daemon is ready has ended the latter already.
 var endsOf = map[event.Kind][]event.Kind{
 	event.KindUnitStarting: {
 		event.KindUnitStart, event.KindUnitStartFailed, event.KindUnitTimeout, event.KindUnitExit, event.KindUnitStop,
@@ -21,10 +21,10 @@ var endsOf = map[event.Kind][]event.Kind{
 	},
 }
 
-// EndStarts gives each start of a unit its end: where systemd says that it has started it, has given
-// up, or is told otherwise, or where the daemon itself says that it is ready. A start of which nothing
-// tells stays open up to the end of its log. The start of a daemon that never said that it is ready
-// lasts no longer than its process. The events are in the order of time.
+// EndStarts gives each start of a unit its end: where systemd says that it has started it, has
+// given up, or is told otherwise, or where the daemon itself says that it is ready. A start of
+// which nothing tells stays open up to the end of its log. The start of a daemon that never said
+// that it is ready lasts no longer than its process. The events are in the order of time.
 func EndStarts(events []*event.Event, endOfLog func(file string) time.Time) {
 	for i, e := range events {
 		unit := e.Kind == event.KindUnitStarting

@@ -11,14 +11,14 @@ import (
 // both.
 const callerDelay = 100 * time.Millisecond
 
-// syncDelay is how long after a client's line the sync of the pod can end, whose other containers are
-// stopped and started meanwhile.
+// syncDelay is how long after a client's line the sync of the pod can end, whose other containers
+// are stopped and started meanwhile.
 const syncDelay = 5 * time.Minute
 
 // FoldCallers makes one event of two lines about one failed CRI call: the client's, and right after
 // it the one of its caller, which often names the pod. A caller's line without a client's line is
-// an event of its own. The end of a pod's sync, which names no container, adds nothing to a client's
-// line about a deadline of the same call within the five minutes before.
+// an event of its own. The end of a pod's sync, which names no container, adds nothing to a
+// client's line about a deadline of the same call within the five minutes before.
 //
 // Input and output are in the order of time.
 func FoldCallers(events []*event.Event) []*event.Event {
@@ -56,8 +56,8 @@ func FoldCallers(events []*event.Event) []*event.Event {
 	return kept
 }
 
-// findNamed is the last line of the client about a call that ran into its deadline, by the method that a
-// line without its container names.
+// findNamed is the last line of the client about a call that ran into its deadline, by the method
+// that a line without its container names.
 func findNamed(named map[string]*event.Event, method string) *event.Event {
 	if method != event.PodStatus {
 		return named[method]
@@ -107,8 +107,8 @@ func FoldConditions(events []*event.Event) []*event.Event {
 	return kept
 }
 
-// FoldLimits makes one event of two lines about one call that failed at a limit of the runtime's: the
-// runtime's own, and right after it the one in which the kubelet repeats its answer.
+// FoldLimits makes one event of two lines about one call that failed at a limit of the runtime's:
+// the runtime's own, and right after it the one in which the kubelet repeats its answer.
 //
 // Input and output are in the order of time.
 func FoldLimits(events []*event.Event) []*event.Event {

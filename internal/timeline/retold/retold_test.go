@@ -83,8 +83,8 @@ func TestFoldConditions(t *testing.T) {
 	require.Len(t, folded[0].Evidence, 2)
 }
 
-// TestFoldSyncsOfPods holds that the sync of a pod, which repeats relist's error, adds nothing to the
-// client's line about the call that relist made, where that one, too, ran into its deadline.
+// TestFoldSyncsOfPods holds that the sync of a pod, which repeats relist's error, adds nothing to
+// the client's line about the call that relist made, where that one, too, ran into its deadline.
 func TestFoldSyncsOfPods(t *testing.T) {
 	client := func(number int, at string, late bool) *event.Event {
 		e := line(t, number, at, event.KindCRIError, event.FieldMethod.Text("ContainerStatus"), event.FieldDeadline.Bool(late))

@@ -1,4 +1,5 @@
-// Package waits tells when goroutines began to wait, as nearly as several dumps and the logs show it.
+// Package waits tells when goroutines began to wait, as nearly as several dumps and the logs show
+// it.
 package waits
 
 import (
@@ -68,9 +69,9 @@ func BoundByLog(events, restarted []*event.Event) {
 	}
 }
 
-// birthsOfDaemons are when the processes of daemons began, by /proc or their own logs: of each daemon
-// the last start. Where two processes of one daemon run at a time, the goroutines may be of either,
-// and no start counts.
+// birthsOfDaemons are when the processes of daemons began, by /proc or their own logs: of each
+// daemon the last start. Where two processes of one daemon run at a time, the goroutines may be of
+// either, and no start counts.
 func birthsOfDaemons(events []*event.Event) map[string]time.Time {
 	births, pids := map[string]time.Time{}, map[string]int{}
 	for _, e := range events {

@@ -92,8 +92,8 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 // notReadYet is the error of a kubelet in its first moments.
 const notReadYet = "nodes have not yet been read at least once"
 
-// apiReasons tell from an error of Go's HTTP client, or of the API server, why a request failed. The
-// first that fits counts.
+// apiReasons tell from an error of Go's HTTP client, or of the API server, why a request failed.
+// The first that fits counts.
 var apiReasons = []struct {
 	reason string
 	texts  []string
@@ -154,8 +154,9 @@ func endsWithin(cut, words string) bool {
 	return false
 }
 
-// serverFields are host and path of the request that an error names: Get "https://10.0.0.1:6443/api/v1/nodes/n?timeout=10s". Of a
-// connection that could not be made there is no request: dial tcp 10.0.0.5:6443: connect: no route to host.
+// serverFields are host and path of the request that an error names: Get
+// "https://10.0.0.1:6443/api/v1/nodes/n?timeout=10s". Of a connection that could not be made there
+// is no request: dial tcp 10.0.0.5:6443: connect: no route to host.
 func serverFields(text string) []event.Field {
 	_, url, ok := strings.Cut(text, "https://")
 	if !ok {
@@ -190,8 +191,8 @@ func requestedNode(path string) string {
 
 const urlBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~:/?[]@!$&'()*+,;=%"
 
-// ControlPlane is what the API server and the node controller (kube-controller-manager) say in logs of
-// their own, mostly those of containers.
+// ControlPlane is what the API server and the node controller (kube-controller-manager) say in logs
+// of their own, mostly those of containers.
 var ControlPlane = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Rows: []table.Row{
 	{[]string{"Unable to authenticate the request"}, clientRefused},
 	{[]string{"been updated", "dding it to the Taint queue"}, nodeSilent},
@@ -202,12 +203,12 @@ var ControlPlane = table.Table{Component: "node", Relays: []string{"", "kubelet"
 	{[]string{"The node was low on resource: "}, toldEviction},
 }}
 
-// lateStore is how long an answer of the datastore must have taken for that to be a sign: a second is what
-// a small disk shows, too.
+// lateStore is how long an answer of the datastore must have taken for that to be a sign: a second
+// is what a small disk shows, too.
 const lateStore = 2 * time.Second
 
-// datastoreLate is kine of k3s, which says how long its database took: the API server waits as long, and
-// the kubelets behind it.
+// datastoreLate is kine of k3s, which says how long its database took: the API server waits as
+// long, and the kubelets behind it.
 //
 //	Slow SQL (started: 2023-04-20 13:02:33.991100151 +0000 UTC m=+15.1) (total time: 2.104021479s): INSERT INTO kine…
 func datastoreLate(r *event.Record) (event.Event, bool) {
@@ -221,7 +222,8 @@ func datastoreLate(r *event.Record) (event.Event, bool) {
 	return e, err == nil && took >= lateStore
 }
 
-// nodeEvent is the controller's event that it has found a node NotReady: silent, or its kubelet says so.
+// nodeEvent is the controller's event that it has found a node NotReady: silent, or its kubelet
+// says so.
 //
 //	≤ 1.18  Recording status change NodeNotReady event message for node n
 //	≥ 1.19  "Recording status change event message for node" status="NodeNotReady" node="n"
@@ -296,8 +298,8 @@ func nodeSilent(r *event.Record) (event.Event, bool) {
 // withControlPlane are programs that hold the API server and the kubelet in one process.
 var withControlPlane = []string{"k3s", "rke2", "snap.microk8s.daemon-kubelite", "microk8s.daemon-kubelite", "kubelite"}
 
-// clientRefused is a client whose certificate is expired, Kubernetes 1.9 to 1.37; the line does not say
-// which client:
+// clientRefused is a client whose certificate is expired, Kubernetes 1.9 to 1.37; the line does not
+// say which client:
 //
 //	≤ 1.20  Unable to authenticate the request due to an error: x509: certificate has expired or is not yet valid
 //	≥ 1.21  "Unable to authenticate the request" err="[x509: certificate has expired or is not yet valid: current time … is after …, …]"

@@ -9,8 +9,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// Etcd is what etcd 3.2 to 3.6 says of being slow, in a log of its own or in that of a program that holds
-// it, as k3s.
+// Etcd is what etcd 3.2 to 3.6 says of being slow, in a log of its own or in that of a program that
+// holds it, as k3s.
 var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kernel", table.HostProgram}, Unnamed: "etcd", Rows: []table.Row{
 	{[]string{"slow fdatasync", "sync duration of "}, syncSlow},
 	{[]string{"apply request took too long", "took too long ("}, requestSlow},
@@ -19,8 +19,8 @@ var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kerne
 	{[]string{"database space exceeded", "alarm:NOSPACE", "alarm raised"}, databaseFull},
 }}
 
-// longRequest is how long a request takes at least to count: etcd complains from 100 ms on, as it does on
-// every node that is busy for a moment.
+// longRequest is how long a request takes at least to count: etcd complains from 100 ms on, as it
+// does on every node that is busy for a moment.
 const longRequest = time.Second
 
 func etcdEvent(text string, fields ...event.Field) event.Event {
@@ -29,7 +29,8 @@ func etcdEvent(text string, fields ...event.Field) event.Event {
 	return e
 }
 
-// syncSlow is the log that etcd writes before it answers a change, and the disk that took seconds for it:
+// syncSlow is the log that etcd writes before it answers a change, and the disk that took seconds
+// for it:
 //
 //	≤ 3.4  wal: sync duration of 2.133017562s, expected less than 1s
 //	≥ 3.4  {"level":"warn","ts":"…","caller":"wal/wal.go:806","msg":"slow fdatasync","took":"7.454439372s","expected-duration":"1s"}
@@ -61,7 +62,8 @@ func heartbeatLate(*event.Record) (event.Event, bool) {
 	return etcdEvent("etcd's leader comes late to say that it lives", event.FieldWhat.Text("heartbeat")), true
 }
 
-// leaderLost is a member that hears nothing of the leader, so that no change is made until there is one:
+// leaderLost is a member that hears nothing of the leader, so that no change is made until there is
+// one:
 //
 //	raft2022/05/10 04:41:50 INFO: raft.node: 8e9e05c52164694d lost leader 91bc3c398fb3c146 at term 12
 //	{"level":"info",…,"msg":"raft.node: 8e9e05c52164694d lost leader 91bc3c398fb3c146 at term 12"}
@@ -70,8 +72,8 @@ func leaderLost(r *event.Record) (event.Event, bool) {
 		strings.Contains(r.Raw, "raft.node: ") && strings.Contains(r.Raw, " at term ")
 }
 
-// databaseFull is etcd that takes no more writes, as its database has reached its quota (by default 2 GiB):
-// in its own log, in that of whoever asked it, or in etcdctl's list of alarms:
+// databaseFull is etcd that takes no more writes, as its database has reached its quota (by default
+// 2 GiB): in its own log, in that of whoever asked it, or in etcdctl's list of alarms:
 //
 //	… "Failed to update lease" err="etcdserver: mvcc: database space exceeded"
 //	{"level":"warn",…,"msg":"alarm raised","alarm":"NOSPACE","raised-by-member-id":"8e9e05c52164694d"}

@@ -245,8 +245,8 @@ func criError(r *event.Record) (event.Event, bool) {
 	return failedCall(r, method)
 }
 
-// lostRuntime says of the error of a call that the runtime cannot be reached. One that the runtime answers
-// with may be of a daemon that it needs itself, whose socket is no runtime's:
+// lostRuntime says of the error of a call that the runtime cannot be reached. One that the runtime
+// answers with may be of a daemon that it needs itself, whose socket is no runtime's:
 //
 //	rpc error: code = Unavailable desc = failed to create containerd container: failed to stat snapshot …: connection error: … dial unix /run/containerd-nydus/containerd-nydus-grpc.sock: connect: connection refused
 func lostRuntime(reason string) []event.Field {
@@ -273,8 +273,8 @@ func runtimeNotReady(r *event.Record) (event.Event, bool) {
 	return RuntimeNotReady(text)
 }
 
-// RuntimeNotReady makes the event of a runtime's condition, as it stands behind "container runtime not
-// ready: ". With dockershim it is a call of docker that failed.
+// RuntimeNotReady makes the event of a runtime's condition, as it stands behind "container runtime
+// not ready: ". With dockershim it is a call of docker that failed.
 func RuntimeNotReady(text string) (event.Event, bool) {
 	if !strings.HasPrefix(text, "RuntimeReady=false") {
 		return event.Event{}, false
@@ -399,7 +399,8 @@ func AppendFailedCall(dst []event.Event, method, reason, pod string, at event.Ti
 	return append(dst, e)
 }
 
-// spelling is a text of some releases and what it is about; a saying also has its words in a report.
+// spelling is a text of some releases and what it is about; a saying also has its words in a
+// report.
 type (
 	spelling struct{ text, what string }
 	saying   struct{ text, what, says string }
@@ -478,9 +479,9 @@ func callerError(r *event.Record) (event.Event, bool) {
 	return event.Event{}, false
 }
 
-// syncErrors are the errors of the kubelet's sync of a pod, and the calls that they are of. Those of
-// images wait for a registry. A sync waits for what relist has read of the pod, and ends with relist's
-// error.
+// syncErrors are the errors of the kubelet's sync of a pod, and the calls that they are of. Those
+// of images wait for a registry. A sync waits for what relist has read of the pod, and ends with
+// relist's error.
 //
 //	≤ 1.20  Error syncing pod <uid> ("web-0_default(<uid>)"), skipping: failed to "StartContainer" for "web" with RunContainerError: "context deadline exceeded"
 //	≥ 1.21  "Error syncing pod, skipping" err="failed to \"KillContainer\" for \"web\" with KillContainerError: \"rpc error: …\"" pod="default/web-0" podUID="<uid>"
@@ -508,8 +509,8 @@ func FindSyncError(text string) (method string) {
 	return ""
 }
 
-// syncError is the call that the sync of a pod says has run into its deadline, or has failed in a network
-// plugin. It repeats what the client's line says, and is all that many tickets hold.
+// syncError is the call that the sync of a pod says has run into its deadline, or has failed in a
+// network plugin. It repeats what the client's line says, and is all that many tickets hold.
 func syncError(r *event.Record) (event.Event, bool) {
 	text := cmp.Or(table.ErrorOf(r), scan.After(r.Message(), ", skipping: "))
 	method := FindSyncError(text)
@@ -522,8 +523,9 @@ func syncError(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// networkError is the second line of an error of several, which klog (≥ 1.21) writes below the message, and
-// a journal keeps as an entry of its own: what the plugin said has lines itself. A paste often holds it alone.
+// networkError is the second line of an error of several, which klog (≥ 1.21) writes below the
+// message, and a journal keeps as an entry of its own: what the plugin said has lines itself. A
+// paste often holds it alone.
 //
 //	"RunPodSandbox from runtime service failed" err=<
 //		rpc error: code = Unknown desc = failed to setup network for sandbox "<id>": plugin type="cilium-cni" failed (add): …
@@ -703,8 +705,8 @@ func statusHookFailed(r *event.Record) (event.Event, bool) {
 	}, true
 }
 
-// pluginFailed is a network plugin that dockershim ran in vain, to set up the network of a sandbox or to
-// take it down (pkg/kubelet/dockershim/network/cni, up to 1.23):
+// pluginFailed is a network plugin that dockershim ran in vain, to set up the network of a sandbox
+// or to take it down (pkg/kubelet/dockershim/network/cni, up to 1.23):
 //
 //	Error adding shop_web-1/<id> to network calico/k8s-pod-network: error getting ClusterInformation: connection is unauthorized: Unauthorized
 //	Error deleting shop_web-1/<id> from network multus/multus-cni-network: netplugin failed with no error message: signal: killed
@@ -792,8 +794,8 @@ func restartWanted(r *event.Record) (event.Event, bool) {
 	return e, e.IDs.Pod != "" && strings.HasSuffix(reason, "will be restarted")
 }
 
-// podOf is the pod of a line as namespace/name, in any spelling: pod="web_default(uid)" is how calls
-// of the CRI are told of from 1.36 on, pod={"name":"web","namespace":"default"} is JSON's.
+// podOf is the pod of a line as namespace/name, in any spelling: pod="web_default(uid)" is how
+// calls of the CRI are told of from 1.36 on, pod={"name":"web","namespace":"default"} is JSON's.
 func podOf(r *event.Record) string {
 	if pod, ok := r.Field("pod"); ok {
 		if strings.HasPrefix(pod, "{") {
@@ -849,7 +851,8 @@ func managerPolicy(r *event.Record, fact, caller, starting string) (event.Event,
 	return facts.New(fact, policy)
 }
 
-// reconcilePeriod: [cpumanager] reconciling every 10s; "Reconciling" reconcilePeriod="10s" (≥ 1.21).
+// reconcilePeriod: [cpumanager] reconciling every 10s; "Reconciling" reconcilePeriod="10s" (≥
+// 1.21).
 func reconcilePeriod(r *event.Record) (event.Event, bool) {
 	return facts.New(
 		"kubelet.cpu-manager-reconcile-period",

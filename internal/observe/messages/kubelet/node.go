@@ -44,7 +44,8 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	), reason != ""
 }
 
-// flagRefused is a kubelet that does not know a flag, as it says so on a terminal, where nothing names it:
+// flagRefused is a kubelet that does not know a flag, as it says so on a terminal, where nothing
+// names it:
 //
 //	Error: failed to parse kubelet flag: unknown flag: --network-plugin
 func flagRefused(r *event.Record) (event.Event, bool) {
@@ -56,8 +57,8 @@ func flagRefused(r *event.Record) (event.Event, bool) {
 	return e, r.Unit == "" && reason != ""
 }
 
-// embedderEnds is the last word of a program that holds the kubelet and the control plane in one process.
-// One that leads ends when it cannot renew its lease in time.
+// embedderEnds is the last word of a program that holds the kubelet and the control plane in one
+// process. One that leads ends when it cannot renew its lease in time.
 //
 //	k3s, rke2  time="…" level=fatal msg="failed to find memory cgroup (v2)"
 //	           time="…" level=fatal msg="leaderelection lost for k3s"
@@ -274,8 +275,8 @@ func imageFSFailed(r *event.Record) (event.Event, bool) {
 	return e, reason != ""
 }
 
-// youngKubelet is the start of a kubelet whose first minutes a line of it shows: a time that Go prints has
-// the age of its process behind "m=" (up to 1.20).
+// youngKubelet is the start of a kubelet whose first minutes a line of it shows: a time that Go
+// prints has the age of its process behind "m=" (up to 1.20).
 //
 //	Node became not ready: {Type:Ready Status:False LastHeartbeatTime:2018-11-24 18:03:12.54758975 +0800 CST m=+1.771800734 LastTransitionTime:… Message:container runtime is down}
 func youngKubelet(r *event.Record) (event.Event, bool) {
@@ -290,7 +291,8 @@ func youngKubelet(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// youngest is how old a kubelet is at most of which that matters: its start explains what it says first.
+// youngest is how old a kubelet is at most of which that matters: its start explains what it says
+// first.
 const youngest = 5 * time.Minute
 
 // watchFailed is cAdvisor that cannot ask the runtime about a cgroup that came up:
@@ -341,9 +343,9 @@ func relistDropped(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// volumeFailed is what the kubelet says of a volume before it waits to try again, 1.3 to 1.37. Most of
-// that is a secret that is not there yet; those lines count by which a driver or a file server does not
-// answer, or is not done with the call before.
+// volumeFailed is what the kubelet says of a volume before it waits to try again, 1.3 to 1.37. Most
+// of that is a secret that is not there yet; those lines count by which a driver or a file server
+// does not answer, or is not done with the call before.
 //
 //	Operation for "{volumeName:kubernetes.io/csi/ebs.csi.aws.com^vol-0 podName: nodeName:}" failed. No retries permitted until 2023-04-12 09:17:24 +0000 UTC m=+1.2 (durationBeforeRetry 2m2s). Error: MountVolume.MountDevice failed for volume "pvc-1" (UniqueName: "…") pod "db-0" (UID: "…") : rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	Operation for "\"kubernetes.io/nfs/0cea2c05-…-data\"" failed. No retries permitted until … (durationBeforeRetry 2m2s). Error: "MountVolume.SetUp failed for volume \"data\" …: mount failed: exit status 32 …

@@ -11,15 +11,15 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// Faults are programs that the kernel ends for a fault of their own, under whatever tag the line was
-// pasted.
+// Faults are programs that the kernel ends for a fault of their own, under whatever tag the line
+// was pasted.
 var Faults = table.Table{Unnamed: "kernel", Rows: []table.Row{
 	{[]string{"segfault at ", " general protection ", " trap invalid opcode ", " trap int3 ", " trap divide error ", " trap stack segment ", " trap bounds "}, programFault},
 }}
 
-// programFault is the kernel's line (arch/x86/mm/fault.c and arch/x86/kernel/traps.c) on a daemon of the
-// node, or a program that one runs. Go handles such signals by itself and says so: what the kernel
-// prints came before that or in C, and ends the process all the same.
+// programFault is the kernel's line (arch/x86/mm/fault.c and arch/x86/kernel/traps.c) on a daemon
+// of the node, or a program that one runs. Go handles such signals by itself and says so: what the
+// kernel prints came before that or in C, and ends the process all the same.
 //
 //	containerd-shim[4321]: segfault at 0 ip 0000000000459367 sp 000000c0003ef8a8 error 4 in containerd-shim[400000+4f8000]
 //	traps: runc[8812] general protection fault ip:55b3f2a1c2d4 sp:7ffc3f1e0a10 error:0 in runc[55b3f2800000+9c0000]      (before 5.9 without "fault")

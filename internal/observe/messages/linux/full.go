@@ -7,7 +7,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// fullTable is a part of the lines in which the kernel says that a table or a limit of its own is full.
+// fullTable is a part of the lines in which the kernel says that a table or a limit of its own is
+// full.
 type fullTable struct {
 	text string
 	what string // a value of the field what
@@ -36,8 +37,8 @@ func tableTexts() []string {
 	return all
 }
 
-// tableFull is a table or a limit of the whole kernel that is full; the lines are rate-limited, so that
-// one stands for many:
+// tableFull is a table or a limit of the whole kernel that is full; the lines are rate-limited, so
+// that one stands for many:
 //
 //	nf_conntrack: table full, dropping packet      (net/netfilter/nf_conntrack_core.c; up to 5.x with its own name twice)
 //	neighbour: arp_cache: neighbor table overflow!      (net/core/neighbour.c; ndisc_cache for IPv6; up to 4.x "ipv4: Neighbour table overflow.")

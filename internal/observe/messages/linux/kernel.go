@@ -125,8 +125,8 @@ func lockHolder(r *event.Record) (event.Event, bool) {
 	return e, slices.Contains([]string{"mutex", "semaphore", "rw-semaphore"}, lock)
 }
 
-// cutTask reads "kworker/u8:1:317", a name that may hold colons, and a pid; the pid is 0 where it is
-// none.
+// cutTask reads "kworker/u8:1:317", a name that may hold colons, and a pid; the pid is 0 where it
+// is none.
 func cutTask(task string) (comm string, pid int) {
 	i := strings.LastIndexByte(task, ':')
 	if i < 0 {
@@ -136,8 +136,8 @@ func cutTask(task string) (comm string, pid int) {
 	return task[:i], pid
 }
 
-// kernelFrame is a function on a stack that the kernel printed which tells a mechanism by itself. In
-// the tables of symbols that a sosreport holds (/proc/kallsyms, available_filter_functions) it
+// kernelFrame is a function on a stack that the kernel printed which tells a mechanism by itself.
+// In the tables of symbols that a sosreport holds (/proc/kallsyms, available_filter_functions) it
 // stands too, but in no frame.
 func kernelFrame(symbol string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
@@ -206,8 +206,9 @@ func fileServer(r *event.Record) (event.Event, bool) {
 	return e, ok && server != "" && e.Span.Edge != event.Whole
 }
 
-// nfsState is fs/nfs/nfs4state.c's word on a server with which the client cannot agree any more on what it
-// may do there, a lease or its own name; what touches the mount waits until it can, or fails:
+// nfsState is fs/nfs/nfs4state.c's word on a server with which the client cannot agree any more on
+// what it may do there, a lease or its own name; what touches the mount waits until it can, or
+// fails:
 //
 //	NFS: state manager: lease expired failed on NFSv4 server 10.1.2.3 with error 5
 func nfsState(r *event.Record) (event.Event, bool) {
@@ -351,8 +352,8 @@ func hardLockup(r *event.Record) (event.Event, bool) {
 	return event.New(event.KindHardLockup, "CPU "+cpu+" answers no interrupts", event.FieldCPU.Text(cpu)), cpu != ""
 }
 
-// workqueueLockup is the line of kernel/workqueue.c, once a pool of workers has begun nothing for 30 s
-// (workqueue.watchdog_thresh), and every 30 s after:
+// workqueueLockup is the line of kernel/workqueue.c, once a pool of workers has begun nothing for
+// 30 s (workqueue.watchdog_thresh), and every 30 s after:
 //
 //	BUG: workqueue lockup - pool cpus=2 node=0 flags=0x0 nice=0 stuck for 338s!
 //	BUG: workqueue lockup - pool cpus=0-3 flags=0x4 nice=0 stuck for 31s!      (of a pool of no CPU of its own)
@@ -388,7 +389,8 @@ func kernelShutdown(r *event.Record) (event.Event, bool) {
 	return event.Event{}, false
 }
 
-// kernelBoot is the first line of the kernel's log. /proc/version is the same line without a writer.
+// kernelBoot is the first line of the kernel's log. /proc/version is the same line without a
+// writer.
 func kernelBoot(r *event.Record) (event.Event, bool) {
 	return event.New(event.KindBoot, "the machine starts"),
 		r.Unit == "kernel" && strings.HasPrefix(strings.TrimLeft(r.Message(), " "), "Linux version ")

@@ -8,8 +8,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// sendStalled is a network card that has not sent in time what stands in a queue, as its driver or the
-// kernel's watchdog says (net/sched/sch_generic.c, in a warning with a stack up to 6.5):
+// sendStalled is a network card that has not sent in time what stands in a queue, as its driver or
+// the kernel's watchdog says (net/sched/sch_generic.c, in a warning with a stack up to 6.5):
 //
 //	ena 0000:00:05.0 eth0: Found a Tx that wasn't completed on time, qid 5, index 475.
 //	NETDEV WATCHDOG: eth0 (ixgbe): transmit queue 3 timed out      (since 6.3 with "5120 ms" behind it)
@@ -67,8 +67,8 @@ var linkTexts = []string{
 	"Link is Down", "Link is down", "Link is Up", "Link is up", ": Link down", ": Link up", "link status definitely ", "without any active interface", "active interface up!",
 }
 
-// linkState is a network card that has lost the cable or the switch at its other end, up to the line
-// that it has it again; or a bond of several cards that has none left.
+// linkState is a network card that has lost the cable or the switch at its other end, up to the
+// line that it has it again; or a bond of several cards that has none left.
 //
 //	ixgbe 0000:01:00.0 eno1: NIC Link is Down      (i40e, bnx2x; igb, e1000e "e1000e: eth0 NIC Link is Down"; tg3 "Link is down")
 //	mlx5_core 0000:05:00.0 enp5s0f0: Link down

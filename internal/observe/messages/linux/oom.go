@@ -62,8 +62,8 @@ func oomChoice(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// oomInvoked is the first line of all: it names the process that needed memory, which need not be the
-// one that is killed for it:
+// oomInvoked is the first line of all: it names the process that needed memory, which need not be
+// the one that is killed for it:
 //
 //	runc:[2:INIT] invoked oom-killer: gfp_mask=0x14000c0(GFP_KERNEL), order=0, oom_score_adj=-998
 func oomInvoked(r *event.Record) (event.Event, bool) {
@@ -84,8 +84,8 @@ func oomLives(r *event.Record) (event.Event, bool) {
 	return e, ok && comm != ""
 }
 
-// killedForMemory is the event of a process that the kernel kills. That of a pod is no daemon of the
-// node, whatever its name is.
+// killedForMemory is the event of a process that the kernel kills. That of a pod is no daemon of
+// the node, whatever its name is.
 func killedForMemory(comm, pid, cgroup string, ofPod bool) event.Event {
 	e := event.New(event.KindOOMKill, "the kernel kills "+comm+" for memory", event.FieldComm.Text(comm))
 	e.IDs.PID, _ = strconv.Atoi(pid)

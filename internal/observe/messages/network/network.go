@@ -14,8 +14,8 @@ import (
 )
 
 // Table is what they say: Calico 3.0 to 3.30, Cilium 1.6 to 1.18, the VPC CNI of AWS 1.5 to 1.20,
-// flannel 0.5 to 0.27, Multus 3 and 4, Open vSwitch 2.5 to 3.5. They run in containers, so that most
-// lines name no writer.
+// flannel 0.5 to 0.27, Multus 3 and 4, Open vSwitch 2.5 to 3.5. They run in containers, so that
+// most lines name no writer.
 var Table = table.Table{Component: "cni", Relays: []string{"", table.HostProgram}, Unnamed: "cni", Rows: []table.Row{
 	{literalsOf(saying), trouble},
 	{[]string{" poll interval (", " to quiesce"}, switchLate},
@@ -26,8 +26,9 @@ var Lock = table.Table{Component: "cni", Relays: []string{"", table.HostProgram,
 	{[]string{"holding the xtables lock", "acquire new iptables lock", "acquire old iptables lock", "timed out while checking rules"}, rulesLocked},
 }}
 
-// rulesLocked is a program that wants to change the rules of iptables while another one does, which holds
-// the lock for as long; with very many rules that is seconds. iptables 1.4.20 to 1.8, Kubernetes:
+// rulesLocked is a program that wants to change the rules of iptables while another one does, which
+// holds the lock for as long; with very many rules that is seconds. iptables 1.4.20 to 1.8,
+// Kubernetes:
 //
 //	Failed to execute iptables-restore: exit status 4 (Another app is currently holding the xtables lock. Perhaps you want to use the -w option?
 //	Another app is currently holding the xtables lock. Stopped waiting after 5s.      (also: … waiting (1s) for it to exit…; "; still 4s 910000us time ahead to have a chance to grab the lock…")
@@ -118,8 +119,8 @@ var means = map[string]string{
 	"start":     "does not get through its start",
 }
 
-// trouble is a daemon that does not get on. A runtime's own line that repeats it names the plugin and its
-// call, and is read as such:
+// trouble is a daemon that does not get on. A runtime's own line that repeats it names the plugin
+// and its call, and is read as such:
 //
 //	2022-05-17 10:00:24.694 [INFO][10] startup/startup.go 374: Hit error connecting to datastore - retry error=Get https://10.43.0.1:443/api/v1/nodes/foo: dial tcp 10.43.0.1:443: i/o timeout
 //	2023-08-11 06:02:12.318 [WARNING][61] felix/health.go 211: Reporter is not live. name="int_dataplane"
@@ -166,12 +167,12 @@ func trouble(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// lateSwitch is how long Open vSwitch must have been held up for that to be a sign: a second is what a
-// busy node shows, too.
+// lateSwitch is how long Open vSwitch must have been held up for that to be a sign: a second is
+// what a busy node shows, too.
 const lateSwitch = 4
 
-// switchLate is Open vSwitch's word on a thread of its own that did not come round: the machine had no CPU
-// for it, or the kernel held it.
+// switchLate is Open vSwitch's word on a thread of its own that did not come round: the machine had
+// no CPU for it, or the kernel held it.
 //
 //	2023-12-13T03:08:45.046Z|18853|ovs_rcu(urcu8)|WARN|blocked 16000 ms waiting for main to quiesce
 //	2023-12-13T03:08:45.124Z|115041|timeval|WARN|Unreasonably long 16306ms poll interval (6568ms user, 258ms system)

@@ -8,7 +8,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// layerTexts are how a runtime says that what it knows of its layers and what lies on the disk do not agree.
+// layerTexts are how a runtime says that what it knows of its layers and what lies on the disk do
+// not agree.
 var layerTexts = []struct{ text, besides, what string }{
 	{": layer not known", "", "layer"},
 	{"recreating the missing symlinks", "", "link"},
@@ -27,8 +28,8 @@ func literalsOfLayers() []string {
 	return all
 }
 
-// layersDamaged is a runtime that finds its storage damaged, in its own words or in those of who repeats its
-// answer:
+// layersDamaged is a runtime that finds its storage damaged, in its own words or in those of who
+// repeats its answer:
 //
 //	error creating pod sandbox with name "k8s_…": layer not known      (containers/storage, of CRI-O and Podman; so are the next two)
 //	failed to mount container …: error recreating the missing symlinks: error reading name of symlink for <layer>: open /var/lib/containers/storage/overlay/<layer>/link: no such file or directory

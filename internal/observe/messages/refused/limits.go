@@ -29,8 +29,8 @@ var Limits = table.Table{
 	},
 }
 
-// descriptorLimit is a daemon at a limit of what it may hold open or watch. In a call of the CRI that a
-// runtime refuses, or a kubelet repeats, it is the runtime that opens its own files:
+// descriptorLimit is a daemon at a limit of what it may hold open or watch. In a call of the CRI
+// that a runtime refuses, or a kubelet repeats, it is the runtime that opens its own files:
 //
 //	inotify_init: too many open files                                      fs.inotify.max_user_instances
 //	failed to create fsnotify watcher: too many open files                 the same
@@ -41,8 +41,8 @@ var Limits = table.Table{
 //	OCI runtime exec failed: fork/exec /usr/bin/runc: too many open files  LimitNOFILE of the runtime that starts it
 //	error ExecSync for "<id>" failed      error="failed to exec in container: failed to create exec …: open /run/containerd/…-stderr: too many open files"
 //
-// At its start containerd loads its plugins, that of the CRI among them. It goes on without one that
-// fails; `ctr plugin ls -d` shows the error later:
+// At its start containerd loads its plugins, that of the CRI among them. It goes on without one
+// that fails; `ctr plugin ls -d` shows the error later:
 //
 //	failed to create CRI service: failed to create cni conf monitor for default: failed to create fsnotify watcher: too many open files
 func descriptorLimit(r *event.Record) (event.Event, bool) {
@@ -94,7 +94,8 @@ func descriptorLimit(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// startsRuntime says that a call was to start runc or a shim, which runs on the node for every container.
+// startsRuntime says that a call was to start runc or a shim, which runs on the node for every
+// container.
 func startsRuntime(call string) bool {
 	_, program, ok := strings.Cut(call, "fork/exec ")
 	name := program[strings.LastIndexByte(program, '/')+1:]

@@ -7,8 +7,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// mountDead is ENOTCONN, ESTALE or EHOSTDOWN of a call on a file: the process behind a FUSE mount has ended,
-// or the file server does not know the directory any more, or is not there. The call fails at once:
+// mountDead is ENOTCONN, ESTALE or EHOSTDOWN of a call on a file: the process behind a FUSE mount
+// has ended, or the file server does not know the directory any more, or is not there. The call
+// fails at once:
 //
 //	lstat /var/lib/kubelet/pods/…/volumes/kubernetes.io~glusterfs/data: transport endpoint is not connected
 //	ls: cannot access '/mnt': Transport endpoint is not connected
@@ -42,8 +43,8 @@ func mountDead(r *event.Record) (event.Event, bool) {
 	return event.New(event.KindMountDead, says, event.FieldPath.Text(path), event.FieldWhat.Text(what)), true
 }
 
-// thinPoolLow is dockerd with the driver devicemapper, which makes no layer any more in a pool that is nearly
-// full (dm.min_free_space, 10 % by default), or who repeats it:
+// thinPoolLow is dockerd with the driver devicemapper, which makes no layer any more in a pool that
+// is nearly full (dm.min_free_space, 10 % by default), or who repeats it:
 //
 //	devmapper: Thin Pool has 14237 free data blocks which is less than minimum required 14591 free data blocks. Create more free space in thin pool or use dm.min_free_space option to change behavior
 func thinPoolLow(r *event.Record) (event.Event, bool) {
@@ -54,8 +55,8 @@ func thinPoolLow(r *event.Record) (event.Event, bool) {
 	), ok && scan.Digits(rest) != ""
 }
 
-// volumePending is a CSI driver, or the kubelet that repeats it, about a volume of which an earlier call
-// has not returned, mostly because its mount or umount hangs:
+// volumePending is a CSI driver, or the kubelet that repeats it, about a volume of which an earlier
+// call has not returned, mostly because its mount or umount hangs:
 //
 //	rpc error: code = Aborted desc = An operation with the given Volume ID pvc-1 already exists      (most drivers)
 //	rpc error: code = Aborted desc = An operation with the given volume="vol-1" is already in progress      (aws-ebs-csi)

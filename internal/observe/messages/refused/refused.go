@@ -1,6 +1,6 @@
 // Package refused knows what any program of the node prints when the kernel refuses it something: a
-// process, a cgroup, an access, room on a disk, a descriptor; and when a layer on the disk is not there.
-// The words are Go's, glibc's or the kernel's, whoever wrote the line.
+// process, a cgroup, an access, room on a disk, a descriptor; and when a layer on the disk is not
+// there. The words are Go's, glibc's or the kernel's, whoever wrote the line.
 package refused
 
 import (
@@ -14,8 +14,8 @@ import (
 )
 
 // Table is what any of the node's daemons, or a shell, prints when it gets no process or cgroup,
-// may not do something, or has lost the bus. The words are those of Go, glibc or the kernel, not the
-// daemon's.
+// may not do something, or has lost the bus. The words are those of Go, glibc or the kernel, not
+// the daemon's.
 var Table = table.Table{
 	Relays:  []string{table.HostProgram},
 	Unnamed: "node",
@@ -84,8 +84,8 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// noMemory is ENOMEM of clone(2) or execve(2): the kernel has no memory for it, or has promised all of it
-// (vm.overcommit_memory=2):
+// noMemory is ENOMEM of clone(2) or execve(2): the kernel has no memory for it, or has promised all
+// of it (vm.overcommit_memory=2):
 //
 //	failed to start shim: fork/exec /usr/bin/containerd-shim: cannot allocate memory: unknown
 //	-bash: fork: Cannot allocate memory
@@ -164,8 +164,8 @@ func cgroupFailed(r *event.Record) (event.Event, bool) {
 	return event.Event{}, false
 }
 
-// busClosed is a daemon whose connection to the bus was closed, as by a restart of the bus, and that
-// opens no other (godbus' ErrClosed; libcontainer's one connection per process):
+// busClosed is a daemon whose connection to the bus was closed, as by a restart of the bus, and
+// that opens no other (godbus' ErrClosed; libcontainer's one connection per process):
 //
 //	failed to create container for [kubepods burstable pod…] : dbus: connection closed by user
 func busClosed(r *event.Record) (event.Event, bool) {
@@ -177,8 +177,9 @@ func busClosed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// accessDenied is what a security module of the kernel forbade a daemon of the node; what it forbids
-// containers is their own affair. The line is the kernel's, or that of auditd or of journald's audit:
+// accessDenied is what a security module of the kernel forbade a daemon of the node; what it
+// forbids containers is their own affair. The line is the kernel's, or that of auditd or of
+// journald's audit:
 //
 //	AVC avc:  denied  { setsched } for  pid=1 comm="systemd" scontext=system_u:system_r:init_t:s0 tcontext=…
 //	audit: type=1400 audit(1594.1:7): apparmor="DENIED" operation="signal" profile="docker-default" pid=7 comm="runc" …

@@ -42,16 +42,17 @@ func LostRuntime(reason string) []event.Field {
 	return nil
 }
 
-// NodeErrors are errors that a request to dockerd meets in the node, whatever it asks for. What can no
-// file system or layer be removed is in use by somebody, mostly another mount namespace.
+// NodeErrors are errors that a request to dockerd meets in the node, whatever it asks for. What can
+// no file system or layer be removed is in use by somebody, mostly another mount namespace.
 var NodeErrors = []string{
 	"did not receive an exit event", "no space left on device", "cannot allocate memory", "resource temporarily unavailable",
 	"input/output error", "read-only file system", "i/o timeout", "too many open files", "ttrpc: closed",
 	"failed to remove root filesystem", "dataset is busy", "device or resource busy", "is already in progress", "holding the xtables lock",
 }
 
-// NetworkPlugin is the plugin of the CNI that an error says has failed (libcni ≥ 1.0); empty where it
-// names none. The runtime has answered then, and a time limit in the error is one of the plugin's own:
+// NetworkPlugin is the plugin of the CNI that an error says has failed (libcni ≥ 1.0); empty where
+// it names none. The runtime has answered then, and a time limit in the error is one of the
+// plugin's own:
 //
 //	… failed to setup network for sandbox "<id>": plugin type="cilium-cni" failed (add): unable to create endpoint: Cilium API client timeout exceeded
 //	… failed to setup network for sandbox "<id>": add cmd: failed to assign an IP address to container
@@ -63,8 +64,8 @@ func NetworkPlugin(reason string) string {
 	return name
 }
 
-// GuestMute says of an error that the agent in a virtual machine (Kata 1.5 to 3.21) did not answer its
-// shim. The runtime has answered then, and the time limit in the error is the shim's own:
+// GuestMute says of an error that the agent in a virtual machine (Kata 1.5 to 3.21) did not answer
+// its shim. The runtime has answered then, and the time limit in the error is the shim's own:
 //
 //	CreateContainer failed: Failed to check if grpc server is working: rpc error: code = DeadlineExceeded desc = timed out connecting to vsock 1217660058:1024: unknown
 //	… rpc error: code = DeadlineExceeded desc = timed out connecting to hybrid vsocket hvsock:///run/vc/vm/…
@@ -92,13 +93,15 @@ var CRIMethods = []string{
 //	≤ 1.20  Container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:docker: network plugin is not ready: cni config uninitialized
 //	≥ 1.21  "Container runtime network not ready" networkReady="NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized"
 //
-// containerd says it once, at its start and when somebody changes a file, and the kubelet with dockershim every 5 s:
+// containerd says it once, at its start and when somebody changes a file, and the kubelet with
+// dockershim every 5 s:
 //
 //	failed to load cni during init, please check CRI plugin status before setting up network for pods   error="cni config load failed: no network config found in /etc/cni/net.d: …"
 //	failed to reload cni configuration after receiving fs change event(WRITE "/etc/cni/net.d/10-x.conflist")   error="cni config load failed: …: unexpected end of JSON input: …"
 //	Unable to update cni config: no networks found in /etc/cni/net.d
 //
-// The sync of each pod that waits for it repeats the condition, and is told from the kubelet's own line by caller:
+// The sync of each pod that waits for it repeats the condition, and is told from the kubelet's own
+// line by caller:
 //
 //	"Error syncing pod, skipping" err="network is not ready: container runtime network not ready: NetworkReady=false reason:… message:…" pod="shop/web-1"
 func NetworkNotReady(r *event.Record) (event.Event, bool) {
@@ -177,8 +180,8 @@ var ManagerCrash = table.Row{managerCrashes, managerCrash}
 
 var managerCrashes = []string{", dumped core as pid", "core dump failed", "for core dump", ", not dumping core", " from PID ", " from our own process", " from unknown sender process", "Freezing execution", "traps: systemd[1] ", "systemd[1]: segfault at "}
 
-// managerCrash is the end of PID 1 (src/core/crash-handler.c): it sleeps for ever after its last word,
-// and the kernel cannot do without it. A user's manager just ends.
+// managerCrash is the end of PID 1 (src/core/crash-handler.c): it sleeps for ever after its last
+// word, and the kernel cannot do without it. A user's manager just ends.
 //
 //	systemd[1]: Caught <SEGV>, dumped core as pid 3237343.     (also: core dump failed, not dumping core, from PID 1)
 //	systemd[1]: Freezing execution.                            (both also in the kernel's ring)

@@ -57,7 +57,8 @@ var Containerd = table.Table{
 		},
 		{[]string{"get state for ", "failed to get task for container ", "converting task to protobuf"}, stateTimeout},
 		{[]string{"because a prior stop with timeout"}, stopAgain},
-		// error ttrpc: received message on inactive stream      stream=1139 (ttrpc >= 1.2, of containerd and of its shims)
+		// error ttrpc: received message on inactive stream stream=1139 (ttrpc >= 1.2, of containerd and
+		// of its shims)
 		{
 			[]string{"received message on inactive stream"},
 			table.Says(event.KindAnswerLate, "answers between containerd and a shim come after their callers have stopped waiting", "ttrpc: received message"),
@@ -153,8 +154,8 @@ func failureFields(reason string) []event.Field {
 	return fields
 }
 
-// createCall is one end of a call that makes a sandbox or a container, which has no id before its end.
-// What it was asked for is the same at both ends.
+// createCall is one end of a call that makes a sandbox or a container, which has no id before its
+// end. What it was asked for is the same at both ends.
 //
 //	info  RunPodSandbox for &PodSandboxMetadata{Name:p,Uid:u,Namespace:n,Attempt:0,}      (≤ 1.6: RunPodsandbox)
 //	info  RunPodSandbox for &PodSandboxMetadata{…} returns sandbox id "<id>"
@@ -423,16 +424,16 @@ func stopAgain(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// shimLeaked: info cleaning leaked shim process id=<id> namespace=k8s.io (≥ 1.6, while containerd loads
-// what it finds at its start). Up to 2.3.4 it waits without a limit for such a shim's answer
+// shimLeaked: info cleaning leaked shim process id=<id> namespace=k8s.io (≥ 1.6, while containerd
+// loads what it finds at its start). Up to 2.3.4 it waits without a limit for such a shim's answer
 // (containerd#13848).
 func shimLeaked(r *event.Record) (event.Event, bool) {
 	return containerEvent(event.KindShimLeaked, r.Value("id"), "containerd cleans up after the leaked shim of *")
 }
 
 // oomUnknown: warning failed to check and update container <id> if oom event occurred error="…" (≥
-// 2.3): before the deletion of a container that ended with 137 its shim is asked for metrics. A shim
-// that does not answer is met there first.
+// 2.3): before the deletion of a container that ended with 137 its shim is asked for metrics. A
+// shim that does not answer is met there first.
 func oomUnknown(r *event.Record) (event.Event, bool) {
 	id := scan.After(r.Message(), "failed to check and update container ")
 	return containerEvent(
@@ -453,8 +454,9 @@ func rootfsLeft(r *event.Record) (event.Event, bool) {
 	return containerEvent(event.KindMountsLeft, scan.FindID(reason), "the rootfs of * is left mounted", table.ErrorFields(reason)...)
 }
 
-// cleanupKilled is "containerd-shim-runc-v2 … delete", which containerd runs when the connection to a shim
-// has broken, and ends after io.containerd.timeout.shim.cleanup, 5 s: runc or an unmount hangs in it.
+// cleanupKilled is "containerd-shim-runc-v2 … delete", which containerd runs when the connection to
+// a shim has broken, and ends after io.containerd.timeout.shim.cleanup, 5 s: runc or an unmount
+// hangs in it.
 //
 //	warning failed to clean up after shim disconnected  error=": signal: killed" id=<id> namespace=k8s.io
 func cleanupKilled(r *event.Record) (event.Event, bool) {
@@ -463,7 +465,8 @@ func cleanupKilled(r *event.Record) (event.Event, bool) {
 	return e, ok && strings.HasSuffix(reason, "signal: killed")
 }
 
-// pluginFailed is containerd without the CRI; without other plugins it works, and says so at each start:
+// pluginFailed is containerd without the CRI; without other plugins it works, and says so at each
+// start:
 //
 //	warning failed to load plugin io.containerd.grpc.v1.cri  error="invalid plugin config: …"
 //	warning failed to load plugin  error="failed to create CRI service: …" id=io.containerd.grpc.v1.cri type=io.containerd.grpc.v1      (≥ 2.0)
@@ -500,8 +503,8 @@ var NRI = table.Table{Unnamed: "containerd", Rows: []table.Row{
 	{[]string{"failed to synchronize plugin: "}, pluginNotSynchronized},
 }}
 
-// pluginNotSynchronized is a plugin of NRI that was told of all pods when it registered, and failed or did
-// not answer in time. The runtime does not take it in, and does not name it.
+// pluginNotSynchronized is a plugin of NRI that was told of all pods when it registered, and failed
+// or did not answer in time. The runtime does not take it in, and does not name it.
 //
 //	info failed to synchronize plugin: context deadline exceeded
 func pluginNotSynchronized(r *event.Record) (event.Event, bool) {

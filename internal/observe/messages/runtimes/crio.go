@@ -19,8 +19,9 @@ var CRIO = table.Table{
 		{[]string{"Starting CRI-O"}, table.FactFrom("crio.version", func(r *event.Record) string {
 			return scan.Version(scan.After(r.Message(), "version: "))
 		})},
-		// warning Stopping container <id> with stop signal timed out: timeout reached after 30 seconds waiting for container process to exit
-		// warning Stopping container <id> with stop signal(TERM) timed out. Killing...      (1.34)
+		// warning Stopping container <id> with stop signal timed out: timeout reached after 30 seconds
+		// waiting for container process to exit warning Stopping container <id> with stop signal(TERM)
+		// timed out. Killing... (1.34)
 		{[]string{"with stop signal timed out", "with stop signal("}, killLate},
 		{[]string{"Detected process ("}, killFails},
 		{[]string{"Stopping container: ", "Stopped container ", "Stopping pod sandbox: ", "Stopped pod sandbox"}, stopAsked},
@@ -32,8 +33,8 @@ var CRIO = table.Table{
 	},
 }
 
-// stopAsked is one end of a stop (≥ 1.17). A stop that fails has no end here: the kubelet asks again.
-// Each request has its own id=, but whichever of them stops it, it is stopped for all.
+// stopAsked is one end of a stop (≥ 1.17). A stop that fails has no end here: the kubelet asks
+// again. Each request has its own id=, but whichever of them stops it, it is stopped for all.
 //
 //	info Stopping container: <id> (timeout: 30s)      id=<request> name=/runtime.v1.RuntimeService/StopContainer
 //	info Stopped container <id>: shop/web-1/app
@@ -71,8 +72,9 @@ func killFails(r *event.Record) (event.Event, bool) {
 	return e, ok && strings.Contains(text, " blocked ")
 }
 
-// exitLost is a container that has ended of which nobody has written the exit code: its conmon is gone,
-// mostly killed for memory, or cannot write. CRI-O asks for the state of all such containers again and again.
+// exitLost is a container that has ended of which nobody has written the exit code: its conmon is
+// gone, mostly killed for memory, or cannot write. CRI-O asks for the state of all such containers
+// again and again.
 //
 //	warning Failed to find container exit file for <id>: timed out waiting for the condition      (up to 1.30; newer ones with the error of stat)
 func exitLost(r *event.Record) (event.Event, bool) {
@@ -83,8 +85,8 @@ func exitLost(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// stateKilled is a runc whose answer CRI-O wanted and did not get: it was ended, by CRI-O when its time was
-// up, or for memory.
+// stateKilled is a runc whose answer CRI-O wanted and did not get: it was ended, by CRI-O when its
+// time was up, or for memory.
 //
 //	error Failed to update container state for <id>: `/usr/bin/runc --root /run/runc --systemd-cgroup state <id>` failed:   : signal: killed
 func stateKilled(r *event.Record) (event.Event, bool) {
@@ -127,7 +129,8 @@ func createWaits(r *event.Record) (event.Event, bool) {
 	return e, name != "" || strings.Contains(text, ": context was either ")
 }
 
-// Reserved is what containerd says of a name, and the kubelet after it, and what it says on a terminal.
+// Reserved is what containerd says of a name, and the kubelet after it, and what it says on a
+// terminal.
 var Reserved = table.Table{
 	Component: "containerd", Relays: []string{"kubelet"}, Unnamed: "containerd",
 	Rows: []table.Row{
@@ -145,8 +148,8 @@ func configRefused(r *event.Record) (event.Event, bool) {
 	return event.New(event.KindCrash, "containerd ends: "+reason, event.FieldReason.Text(reason)), ok && r.Unit == ""
 }
 
-// taskNotStarted is the state of a container in what kubectl describes, where its shim did not start it in
-// time; in a log the call says so itself:
+// taskNotStarted is the state of a container in what kubectl describes, where its shim did not
+// start it in time; in a log the call says so itself:
 //
 //	Message:      failed to create containerd task: context deadline exceeded: unknown
 func taskNotStarted(r *event.Record) (event.Event, bool) {

@@ -31,8 +31,8 @@ var Runc = table.Table{
 	},
 }
 
-// freezeFailed: … caused: unable to freeze (runc ≥ 1.0-rc93, after trying for some seconds). Before runc
-// says so it thaws the cgroup again.
+// freezeFailed: … caused: unable to freeze (runc ≥ 1.0-rc93, after trying for some seconds). Before
+// runc says so it thaws the cgroup again.
 func freezeFailed(r *event.Record) (event.Event, bool) {
 	verb := "freeze"
 	if strings.Contains(r.Raw, "unable to thaw") {
@@ -116,8 +116,8 @@ func runcFailed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// runcForgot is a container that is to be killed, and of which runc knows nothing: it was deleted after its
-// end, of which containerd does not know. To delete it again is no failure.
+// runcForgot is a container that is to be killed, and of which runc knows nothing: it was deleted
+// after its end, of which containerd does not know. To delete it again is no failure.
 //
 //	failed to stop container "<id>": failed to kill container "<id>": runc did not terminate successfully: container does not exist
 func runcForgot(r *event.Record) (event.Event, bool) {
@@ -158,8 +158,8 @@ func runcReasonIn(line string) int {
 	return first
 }
 
-// InitError is the event of what runc init wrote to its standard error before it ended, as a trace of
-// it shows; ok is false for anything else:
+// InitError is the event of what runc init wrote to its standard error before it ended, as a trace
+// of it shows; ok is false for anything else:
 //
 //	standard_init_linux.go:207: init seccomp caused: error loading seccomp filter into kernel: loading seccomp filter: invalid argument
 func InitError(text string) (e event.Event, ok bool) {

@@ -18,8 +18,8 @@ func versionField(r *event.Record) string {
 	return scan.Version(v)
 }
 
-// bootEdge is one end of a runtime's start, from its first line to the one that it is ready; a start that
-// hangs has the first alone. The pid tells one start from the next.
+// bootEdge is one end of a runtime's start, from its first line to the one that it is ready; a
+// start that hangs has the first alone. The pid tells one start from the next.
 func bootEdge(daemon string, edge event.Edge) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		e := event.New(event.KindDaemonBoot, daemon+" begins to work", event.FieldDaemon.Text(daemon))

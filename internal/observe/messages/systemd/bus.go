@@ -156,8 +156,8 @@ func callTimeout(r *event.Record) (event.Event, bool) {
 	return e, tool || mute
 }
 
-// crunCall is crun (all releases with systemd), in the words of who ran it: systemd did not answer in
-// 25 s, or the connection to the bus broke:
+// crunCall is crun (all releases with systemd), in the words of who ran it: systemd did not answer
+// in 25 s, or the connection to the bus broke:
 //
 //	Container creation error: sd-bus call: Connection timed out
 //	sd-bus call: Transport endpoint is not connected      (also: Connection reset by peer)
@@ -204,8 +204,8 @@ func busUnreachable(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// managerUnserved is PID 1 itself, to which the bus does not answer when it registers there (core/dbus.c);
-// it waits 25 s for each:
+// managerUnserved is PID 1 itself, to which the bus does not answer when it registers there
+// (core/dbus.c); it waits 25 s for each:
 //
 //	Failed to get initial list of names: Connection timed out      (229 to 237)
 //	Failed to set up API bus: Connection timed out
@@ -227,8 +227,8 @@ func busNotStarted(r *event.Record) (event.Event, bool) {
 		reason != "" && daemon.Writer(r.Unit) == "dbus"
 }
 
-// connectErrors are the errors of connect(2) that speak of a daemon that is gone or does not listen;
-// that there is no such file is what a container without a bus says, too.
+// connectErrors are the errors of connect(2) that speak of a daemon that is gone or does not
+// listen; that there is no such file is what a container without a bus says, too.
 var connectErrors = []string{
 	"onnection refused", "esource temporarily unavailable", "onnection timed out", "ransport endpoint is not connected",
 	"i/o timeout",

@@ -77,7 +77,8 @@ func scopeFailed(r *event.Record) (event.Event, bool) {
 	return e, ok && !strings.Contains(unit, " ")
 }
 
-// scopeLate is the scope of a container whose processes did not end when systemd was told to stop it:
+// scopeLate is the scope of a container whose processes did not end when systemd was told to stop
+// it:
 //
 //	219    crio-<id>.scope stopping timed out. Killing.
 //	       crio-<id>.scope still around after SIGKILL. Ignoring.
@@ -173,8 +174,8 @@ func unitsFull(r *event.Record) (event.Event, bool) {
 		scan.ContainsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long", "Activation via systemd failed for unit "})
 }
 
-// splitUnitLine splits what systemd says of a service: its unit, as containerd, and what happened to it.
-// Ok is false for a unit that neither is a runtime or a kubelet nor is needed by one.
+// splitUnitLine splits what systemd says of a service: its unit, as containerd, and what happened
+// to it. Ok is false for a unit that neither is a runtime or a kubelet nor is needed by one.
 //
 //	≥ 220  containerd.service: State 'stop-sigterm' timed out. Killing.
 //	219    containerd.service stop-sigterm timed out. Killing.
@@ -216,7 +217,8 @@ func unitExit(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// unitOutOfMemory is a daemon of whose unit the kernel has killed a process (systemd 239 and later):
+// unitOutOfMemory is a daemon of whose unit the kernel has killed a process (systemd 239 and
+// later):
 //
 //	containerd.service: A process of this unit has been killed by the OOM killer.
 //	containerd.service: systemd-oomd killed 12 process(es) in this unit.      (≥ 247)
@@ -251,8 +253,8 @@ func oomdKill(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// startJobFailed is a start of a runtime or of the kubelet that systemd gave up before it began, because
-// something that the unit needs did not start, or was too late:
+// startJobFailed is a start of a runtime or of the kubelet that systemd gave up before it began,
+// because something that the unit needs did not start, or was too late:
 //
 //	kubelet.service: Job kubelet.service/start failed with result 'dependency'.      (219: "Job kubelet.service/start failed with result 'dependency'.")
 //	containerd.service: Job containerd.service/start failed with result 'timeout'.
@@ -290,7 +292,8 @@ func mountFailed(r *event.Record) (event.Event, bool) {
 		neededMount.MatchString(target) && (r.Unit == "" || table.FromManager(r))
 }
 
-// neededMount are the directories without which a node does not work; mounts of pods are none of them.
+// neededMount are the directories without which a node does not work; mounts of pods are none of
+// them.
 var neededMount = regexp.MustCompile(`^(/|/var|/run|/var/(lib|log)|(/var/lib|/mnt|/data|/data/lib)?/(docker|containerd|containers|kubelet|rancher|etcd|crio|k0s))$`)
 
 // deviceLate is a disk that did not appear in the time that systemd waits for it, 90 s by default:

@@ -30,16 +30,18 @@ var Table = table.Table{
 // source is the log of machined, wherever its lines are read.
 const source = "talos.log"
 
-// cutService takes the service and the message off a line of machined. The services cri and kubelet are
-// the runtime of the pods and the kubelet; containerd is another one, for the programs of Talos alone.
+// cutService takes the service and the message off a line of machined. The services cri and kubelet
+// are the runtime of the pods and the kubelet; containerd is another one, for the programs of Talos
+// alone.
 func cutService(r *event.Record) (service, message string, ok bool) {
 	head, message, ok := strings.Cut(r.Message(), "): ")
 	service, _, found := strings.Cut(scan.After(head, "service["), "](")
 	return service, strings.TrimSpace(message), ok && found && service != "" && !strings.ContainsAny(service, " []")
 }
 
-// cutEnded takes the service and the reason off a line about one that has ended or cannot be started, of
-// which nobody has lost the runtime. talosctl service has the line without the service before it:
+// cutEnded takes the service and the reason off a line about one that has ended or cannot be
+// started, of which nobody has lost the runtime. talosctl service has the line without the service
+// before it:
 //
 //	service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 255
 //	service[cri](Waiting): Error running Process(["/bin/containerd" "--address" …]), going to restart forever: signal: killed
@@ -56,7 +58,8 @@ func cutEnded(r *event.Record) (service, reason string, ok bool) {
 	return service, strings.TrimSpace(reason), ok && component(service) != "talos" && !strings.Contains(reason, "connection refused")
 }
 
-// serviceEnds is the end of the kubelet or of the runtime as a service of Talos, or that it cannot be made.
+// serviceEnds is the end of the kubelet or of the runtime as a service of Talos, or that it cannot
+// be made.
 func serviceEnds(r *event.Record) (event.Event, bool) {
 	service, reason, ok := cutEnded(r)
 	how := ""
@@ -88,8 +91,8 @@ func serviceAgain(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// notPrepared is the kubelet or the runtime that Talos does not start, as what it needs is not there, mostly
-// its image:
+// notPrepared is the kubelet or the runtime that Talos does not start, as what it needs is not
+// there, mostly its image:
 //
 //	service[kubelet](Failed): Failed to run pre stage: failed to pull image "ghcr.io/siderolabs/kubelet:v1.32.0": …
 func notPrepared(r *event.Record) (event.Event, bool) {
@@ -106,8 +109,8 @@ func notPrepared(r *event.Record) (event.Event, bool) {
 	return e, ok && failed && daemon != "talos"
 }
 
-// cgroupKilled is Talos' own answer to a node that has too little memory (1.12 and later): all processes of
-// the cgroup that counts least are killed, before the kernel does so.
+// cgroupKilled is Talos' own answer to a node that has too little memory (1.12 and later): all
+// processes of the cgroup that counts least are killed, before the kernel does so.
 //
 //	Sending SIGKILL to cgroup {"component": "controller-runtime", "controller": "runtime.OOMController", "cgroup": "/sys/fs/cgroup/kubepods/burstable/podc11937f9-…"}
 func cgroupKilled(r *event.Record) (event.Event, bool) {
@@ -129,8 +132,8 @@ func component(service string) string {
 	return "talos"
 }
 
-// healthCheck is a change of a service's health. Machined asks each service every few seconds, and says
-// only what is new (internal/app/machined/pkg/system/service_runner.go):
+// healthCheck is a change of a service's health. Machined asks each service every few seconds, and
+// says only what is new (internal/app/machined/pkg/system/service_runner.go):
 //
 //	service[cri](Running): Health check failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	service[cri](Running): Health check successful
@@ -152,12 +155,14 @@ func healthCheck(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// healthListed is a health check that fails, in what talosctl service prints of all services or of one:
+// healthListed is a health check that fails, in what talosctl service prints of all services or of
+// one:
 //
 //	10.5.0.2   kubelet      Running   Fail     12m2s ago     Health check failed: Get "http://127.0.0.1:10248/healthz": context deadline exceeded
 //	EVENTS     [Running]: Health check failed: Get "http://127.0.0.1:10248/healthz": context deadline exceeded (18h57m0s ago)
 //
-// Of one service the newest stands first, and the row does not name it: the kubelet is known by its port.
+// Of one service the newest stands first, and the row does not name it: the kubelet is known by its
+// port.
 func healthListed(r *event.Record) (event.Event, bool) {
 	head, reason, _ := strings.Cut(strings.TrimSpace(r.Message()), "Health check failed: ")
 	words, since := strings.Fields(head), ""
@@ -185,8 +190,8 @@ func healthListed(r *event.Record) (event.Event, bool) {
 	return e, err == nil
 }
 
-// startRefused is a service of which machined cannot make a container, because nobody listens at the
-// socket of the runtime of the pods:
+// startRefused is a service of which machined cannot make a container, because nobody listens at
+// the socket of the runtime of the pods:
 //
 //	service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: failed to create task: "kubelet": connection error: desc = "transport: Error while dialing: dial unix /run/containerd/containerd.sock: connect: connection refused"
 func startRefused(r *event.Record) (event.Event, bool) {

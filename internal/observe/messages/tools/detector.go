@@ -16,12 +16,13 @@ var monitored = map[string]string{
 	"containerd-monitor": "containerd", "readonly-monitor": "kernel",
 }
 
-// MonitoredBy is who wrote the lines that a source of node-problem-detector repeats; empty for another
-// source.
+// MonitoredBy is who wrote the lines that a source of node-problem-detector repeats; empty for
+// another source.
 func MonitoredBy(source string) string { return monitored[source] }
 
-// DetectorWords begin what node-problem-detector (0.6 to 1.35) logs of its monitors: the events and the
-// conditions that it sends to the API server. What its health-checker says is a guess of its own.
+// DetectorWords begin what node-problem-detector (0.6 to 1.35) logs of its monitors: the events and
+// the conditions that it sends to the API server. What its health-checker says is a guess of its
+// own.
 //
 //	New status generated: &{Source:systemd-monitor Events:[{Severity:warn Timestamp:2026-04-27 10:09:16.308077 +0000 UTC Reason:ContainerdStart Message:Starting containerd.service - containerd container runtime...}] Conditions:[]}
 //	New status generated: &{Source:kernel-monitor Events:[{… Reason:TaskHung Message:INFO: task dockerd:1422 blocked for more than 120 seconds.}] Conditions:[{Type:KernelDeadlock Status:True Transition:… Reason:DockerHung Message:…}]}
@@ -30,9 +31,9 @@ const DetectorWords = "New status generated: "
 // maxDetected bounds the events that are read of one such line.
 const maxDetected = 16
 
-// Detected appends what a line of node-problem-detector tells, and returns the lines of others that it
-// repeats; ok is false for a line of somebody else. A start is told without its end, so that the event
-// alone counts.
+// Detected appends what a line of node-problem-detector tells, and returns the lines of others that
+// it repeats; ok is false for a line of somebody else. A start is told without its end, so that the
+// event alone counts.
 func Detected(dst []event.Event, r *event.Record) (_ []event.Event, repeated []event.Record, ok bool) {
 	told, ok := strings.CutPrefix(r.Message(), DetectorWords+"&{Source:")
 	source, told, _ := strings.Cut(told, " ")

@@ -10,8 +10,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// Counts is what somebody made of a goroutine dump with sort | uniq -c: headers or frames, each behind how
-// often it is there.
+// Counts is what somebody made of a goroutine dump with sort | uniq -c: headers or frames, each
+// behind how often it is there.
 var Counts = table.Table{Component: "node", Rows: []table.Row{
 	{[]string{" goroutine [", "sync.runtime_Semacquire", "ttrpc.(*Client)."}, countedGoroutines},
 }}

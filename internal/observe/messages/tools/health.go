@@ -38,7 +38,8 @@ var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgr
 	{[]string{"Docker daemon failed!", "ontainer runtime containerd failed!"}, runtimeUnhealthy},
 }}
 
-// kubeletUnhealthy is a kubelet that does not answer at /healthz, or answers that it is not healthy:
+// kubeletUnhealthy is a kubelet that does not answer at /healthz, or answers that it is not
+// healthy:
 //
 //	[kubelet-check] The HTTP call equal to 'curl -sSL http://localhost:10248/healthz' failed with error: Get "http://localhost:10248/healthz": dial tcp 127.0.0.1:10248: connect: connection refused.
 //	[kubelet-check] The kubelet is not healthy after 4m0.000463s                                     (kubeadm 1.28 and later)
@@ -67,7 +68,8 @@ func kubeletUnhealthy(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// runtimeUnhealthy is a runtime that did not list its containers within a minute, so that it is ended:
+// runtimeUnhealthy is a runtime that did not list its containers within a minute, so that it is
+// ended:
 //
 //	Docker daemon failed!; Container runtime containerd failed!         (health-monitor.sh)
 func runtimeUnhealthy(r *event.Record) (event.Event, bool) {

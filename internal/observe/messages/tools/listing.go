@@ -190,8 +190,8 @@ func RuncCommand(args string) (event.Event, bool) {
 	}
 	e.Text = "runc " + verb + " is running"
 	e.AddFields(event.FieldVerb.Text(verb))
-	// Of init the command line shows no more. CRI-O gives the flag to create alone, and runc knows it of
-	// the container: runc --root /run/runc update --resources - <id>
+	// Of init the command line shows no more. CRI-O gives the flag to create alone, and runc knows it
+	// of the container: runc --root /run/runc update --resources - <id>
 	asked := slices.ContainsFunc(words, systemdFlag)
 	if verb != "init" && (asked || verb == "create" || !runsForCRIO(words)) {
 		e.AddFields(event.FieldSystemdCgroup.Bool(asked))
@@ -225,8 +225,8 @@ var cookieDates = []string{
 	"          Mon ", "          Tue ", "          Wed ", "          Thu ", "          Fri ", "          Sat ", "          Sun ",
 }
 
-// udevCookie is a row of dmsetup udevcookies: a semaphore that device-mapper's
-// user waits for until udev's rules complete it. A cookie begins with libdm's DM_COOKIE_MAGIC, 0x0D4D.
+// udevCookie is a row of dmsetup udevcookies: a semaphore that device-mapper's user waits for until
+// udev's rules complete it. A cookie begins with libdm's DM_COOKIE_MAGIC, 0x0D4D.
 //
 //	0xd4db2de    11730944   1          Tue May 19 17:55:18 2015  Tue May 19 17:55:18 2015
 func udevCookie(r *event.Record) (event.Event, bool) {

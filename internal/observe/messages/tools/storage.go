@@ -11,9 +11,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// Storage is what those say who look after the node's volumes: multipathd (0.4.9 to 0.11), dmeventd of
-// LVM 2, iscsid, ZFS' zed and zpool (0.8 to 2.3), and the liveness probe of CSI drivers (1.0 to 2.16),
-// which runs beside each of them.
+// Storage is what those say who look after the node's volumes: multipathd (0.4.9 to 0.11), dmeventd
+// of LVM 2, iscsid, ZFS' zed and zpool (0.8 to 2.3), and the liveness probe of CSI drivers (1.0 to
+// 2.16), which runs beside each of them.
 var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: []table.Row{
 	{[]string{": remaining active paths: "}, activePaths},
 	{[]string{": remaining active paths: 1"}, lastPath},
@@ -27,8 +27,9 @@ var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProg
 	{[]string{"ealth check failed", "Failed to probe CSI driver"}, probeFailed},
 }}
 
-// activePaths is how many ways are left to a disk of multipath. Without one device-mapper keeps what is
-// written until one comes back, mostly for ever (queue_if_no_path), and whoever writes waits:
+// activePaths is how many ways are left to a disk of multipath. Without one device-mapper keeps
+// what is written until one comes back, mostly for ever (queue_if_no_path), and whoever writes
+// waits:
 //
 //	multipathd[1123]: mpatha: remaining active paths: 0
 //	multipathd[1123]: mpatha: remaining active paths: 1
@@ -49,8 +50,8 @@ func activePaths(r *event.Record) (event.Event, bool) {
 	return e, ok && err == nil && device != ""
 }
 
-// lastPath is a disk of multipath with a single way left: the next failure stops its writers. A disk of
-// one path has it at its start.
+// lastPath is a disk of multipath with a single way left: the next failure stops its writers. A
+// disk of one path has it at its start.
 func lastPath(r *event.Record) (event.Event, bool) {
 	device, ok := strings.CutSuffix(strings.TrimSpace(r.Message()), ": remaining active paths: 1")
 	device = device[strings.LastIndexByte(device, ' ')+1:]
@@ -60,7 +61,8 @@ func lastPath(r *event.Record) (event.Event, bool) {
 	), ok && device != ""
 }
 
-// failedPath is a disk of which multipathd has given up, so that writes fail, or one path that is lost:
+// failedPath is a disk of which multipathd has given up, so that writes fail, or one path that is
+// lost:
 //
 //	multipathd: mpathb: Disable queueing
 //	multipathd: mpathy: sdas - tur checker reports path is down      (also directio, rdac, emc_clariion; up to 0.4.9 "sdas: tur checker reports path is down")
@@ -114,8 +116,8 @@ func thinPoolFull(r *event.Record) (event.Event, bool) {
 	), ok && err == nil && percent >= fullPool && !strings.Contains(pool, " ")
 }
 
-// failedPools are attributes of a thin pool (of lvs, the ninth letter) that has no data space left, whose
-// metadata can only be read, or that has failed.
+// failedPools are attributes of a thin pool (of lvs, the ninth letter) that has no data space left,
+// whose metadata can only be read, or that has failed.
 var failedPools = []string{"twi-aot-D-", "twi-aotzD-", "twi-aot-M-", "twi-aotzM-", "twi-aot-F-", "twi-aotzF-"}
 
 // poolListed is a row of lvs:
@@ -159,8 +161,8 @@ func iscsiLost(r *event.Record) (event.Event, bool) {
 	), ok && scan.Digits(rest) != ""
 }
 
-// replicaLost is what the engine of a Longhorn volume (0.5 to 1.9) says of one of its replicas. The volume
-// goes on with the others; its disk waits meanwhile, and fails where none is left.
+// replicaLost is what the engine of a Longhorn volume (0.5 to 1.9) says of one of its replicas. The
+// volume goes on with the others; its disk waits meanwhile, and fails where none is left.
 //
 //	level=error msg="Write timeout on replica 10.42.3.11:9503 seq= 195559 size= 304 (kB)"
 //	level=error msg="Setting replica tcp://10.42.3.11:10000 to mode ERR due to: r/w timeout"
@@ -193,8 +195,8 @@ func poolFailed(r *event.Record) (event.Event, bool) {
 	return e, pool != ""
 }
 
-// probeFailed is a CSI driver that did not answer, or said that it cannot work. Its pod is restarted after
-// a few of these:
+// probeFailed is a CSI driver that did not answer, or said that it cannot work. Its pod is
+// restarted after a few of these:
 //
 //	E0907 11:34:01.681407       1 main.go:66] health check failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	E0312 07:11:02.120413       1 main.go:67] "Health check failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded"      (2.10 and later)

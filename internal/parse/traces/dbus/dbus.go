@@ -226,8 +226,8 @@ func (m *Message) readFields(b []byte, o binary.ByteOrder) bool {
 	return true
 }
 
-// fieldTypes are the types of the header fields, by code.
-// none, PATH, INTERFACE, MEMBER, ERROR_NAME, REPLY_SERIAL, DESTINATION, SENDER, SIGNATURE, UNIX_FDS.
+// fieldTypes are the types of the header fields, by code. none, PATH, INTERFACE, MEMBER,
+// ERROR_NAME, REPLY_SERIAL, DESTINATION, SENDER, SIGNATURE, UNIX_FDS.
 const fieldTypes = "\x00osssussgu"
 
 // readString is a string of n bytes, or as much of it as there is.
