@@ -139,10 +139,14 @@ func isHeading(line string) bool {
 	return len(rest) < len(line) && len(line)-len(rest) <= 6 && strings.HasPrefix(rest, " ")
 }
 
-// spellOut is all that the record says, on one line.
+// spellOut is all that the record says, on one line. The level of a line after which its program
+// ends is looked for as logrus writes it.
 func spellOut(r *event.Record) string {
 	var said strings.Builder
 	said.WriteString(r.Text)
+	if r.Level == event.Fatal {
+		said.WriteString(" level=fatal")
+	}
 	for _, f := range r.Fields {
 		said.WriteString(" " + f.Key + `="` + f.Value + `"`)
 	}
