@@ -26,11 +26,11 @@ type Event struct {
 	// Begun says that the start was not seen: Start is then the first moment
 	// at which it was already going on.
 	Begun bool
+	Level Level
 	// Basis says where year, zone or date of the interval come from. The timeline sets
 	// it; empty means that they were written.
 	Basis string
 
-	Level  Level
 	IDs    IDs
 	Fields []Field
 	// Text describes the event in a few words, for the timeline and the chain. It
@@ -92,6 +92,30 @@ func New(kind Kind, text string, fields ...Field) Event {
 // AddQuotes adds the evidence of another event to that of e. Copies of e keep theirs.
 func (e *Event) AddQuotes(from *Event) {
 	e.Evidence = append(slices.Clip(e.Evidence), from.Evidence...)
+}
+
+// ShareTexts lets ids and fields point into the first quote, where it holds them. They were cut
+// from the message of the line, which is a second copy where its escapes were undone. When nothing
+// points into that copy, its memory is free.
+func (e *Event) ShareTexts() {
+	const shortest = 8 // bytes: what is shorter is a constant, or found in another word
+	line := e.Evidence[0].Text
+	share := func(s string) string {
+		if len(s) < shortest {
+			return s
+		}
+		if i := strings.Index(line, s); i >= 0 {
+			return line[i : i+len(s)]
+		}
+		return s
+	}
+	id := &e.IDs
+	id.Container, id.Sandbox = share(id.Container), share(id.Sandbox)
+	id.Pod, id.PodUID = share(id.Pod), share(id.PodUID)
+	e.Text = share(e.Text)
+	for i := range e.Fields {
+		e.Fields[i].Value.s = share(e.Fields[i].Value.s)
+	}
 }
 
 // AddFields adds to what the event has.

@@ -152,11 +152,11 @@ func (l Lacks) Names() (names []string) {
 type Time struct {
 	// T has the offset from UTC as its location where one was written: it is the same
 	// instant, and shows the zone of the node.
-	T     time.Time
-	Lacks Lacks
+	T time.Time
 	// Prec is the resolution written, so that the moment lies in [T, T+Prec).
 	// Zero means exact to the nanosecond.
-	Prec time.Duration
+	Prec  time.Duration
+	Lacks Lacks
 	// Known says that a time was written; T alone cannot say it, because year 0 is valid.
 	Known bool
 }

@@ -142,6 +142,7 @@ func (m *eventMaker) addEvent(e *event.Event) {
 			return
 		}
 	}
+	e.ShareTexts()
 	slot := m.events.addEvent(e)
 	if e.Span.Edge != event.Begin {
 		return

@@ -15,8 +15,8 @@ type eventStore struct {
 }
 
 // chunkSize is how many events are allocated at once, but for a file's first ones: most files of a
-// bundle are small.
-const chunkSize = 256
+// bundle are small. So many fill their last page of memory.
+const chunkSize = 1024
 
 // addEvent keeps an event and returns its slot.
 func (s *eventStore) addEvent(e *event.Event) (slot int) {

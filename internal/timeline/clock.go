@@ -83,15 +83,12 @@ func reconcileClocks(events []*event.Event, sources []Source, o Options) []Clock
 	}
 	r.written = r.zones.pairs
 	r.collectStamps(events, sources)
-	var known containerTimes
 	for _, cy := range [...]*cycle{&always, &yearly, &daily} {
 		stamps := r.incomplete[cy.lacks]
 		if len(stamps) == 0 {
 			continue
 		}
-		if known.moments == nil || cy == &daily { // by now the logs that name containers have their years
-			known = containerTimesOf(events)
-		}
+		known := containerTimesOf(events, stamps) // those of the cycles before have their years by now
 		for _, file := range stamps.groupByFile() {
 			r.settleFile(file, cy, known)
 		}

@@ -23,10 +23,20 @@ type containerTimes struct {
 // minID is how many digits of an id are needed to name a container.
 const minID = 6
 
-func containerTimesOf(events []*event.Event) containerTimes {
+// containerTimesOf are the moments of the containers that the sequences name.
+func containerTimesOf(events []*event.Event, named sequences) containerTimes {
 	l := containerTimes{map[string][]time.Time{}, map[string]string{}}
+	wanted := map[string]bool{} // the first digits of ids
+	for _, q := range named {
+		for i := range q.stamps {
+			if e := q.stamps[i].event; e != nil && len(e.IDs.Container) >= minID {
+				wanted[e.IDs.Container[:minID]] = true
+			}
+		}
+	}
 	for _, e := range events {
-		if id := e.IDs.Container; len(id) >= minID && e.Start.Known && e.Start.Lacks == 0 {
+		id := e.IDs.Container
+		if len(id) >= minID && e.Start.Known && e.Start.Lacks == 0 && wanted[id[:minID]] {
 			l.moments[id] = append(l.moments[id], e.Start.T)
 		}
 	}

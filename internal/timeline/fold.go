@@ -20,9 +20,10 @@ func foldCopies(events []*event.Event) []*event.Event {
 		seed: maphash.MakeSeed(), folds: make(map[uint64]*copyGroups, len(events)),
 		turns: map[fileContent]*filePlace{}, repeats: map[*event.Event]int{},
 	}
-	kept := events[:0:0]
-	for _, e := range events {
-		if e.Start.IsZero() || !f.foldEvent(e) {
+	kept, several := events[:0:0], kindsOfSeveralFiles(events)
+	for i, e := range events {
+		alone := !several[e.Kind] && !sharesMoment(events, i)
+		if e.Start.IsZero() || alone || !f.foldEvent(e) {
 			kept = append(kept, e)
 		}
 	}
@@ -31,6 +32,30 @@ func foldCopies(events []*event.Event) []*event.Event {
 	}
 	slices.SortFunc(kept, compareEvents) // some now have a better time from a copy
 	return kept
+}
+
+// kindsOfSeveralFiles are the kinds of which more than one file has events. Of the others, only
+// lines of one moment can be copies.
+func kindsOfSeveralFiles(events []*event.Event) map[event.Kind]bool {
+	first, several := map[event.Kind]string{}, map[event.Kind]bool{}
+	for _, e := range events {
+		file := e.Pos().File
+		switch known, seen := first[e.Kind]; {
+		case !seen:
+			first[e.Kind] = file
+		case known != file:
+			several[e.Kind] = true
+		}
+	}
+	return several
+}
+
+// sharesMoment says that the event before an event or the one after it has the same time, to the
+// nanosecond. The events are in the order of time.
+func sharesMoment(events []*event.Event, i int) bool {
+	at := &events[i].Start
+	return at.Prec == 0 && (i > 0 && events[i-1].Start.T.Equal(at.T) ||
+		i+1 < len(events) && events[i+1].Start.T.Equal(at.T))
 }
 
 // content is what copies have in common; the pid only where the message itself has it, as the

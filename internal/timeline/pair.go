@@ -74,7 +74,7 @@ type group struct {
 func newPairer(events []*event.Event, coverage []Coverage) *pairer {
 	p := &pairer{
 		logEnd: map[string]time.Time{}, ends: map[string]time.Time{},
-		alive: map[process]time.Time{}, latest: map[process]*event.Event{}, closed: map[event.Pos]*event.Event{},
+		alive: map[process]time.Time{}, latest: map[process]*event.Event{},
 	}
 	for _, c := range coverage {
 		p.logEnd[c.File] = laterTime(p.logEnd[c.File], laterTime(c.End, c.Asked))
@@ -92,6 +92,7 @@ func newPairer(events []*event.Event, coverage []Coverage) *pairer {
 			p.ends[w.class] = laterTime(p.ends[w.class], laterTime(e.Start.T, p.logEnd[w.file]))
 		}
 	}
+	p.closed = make(map[event.Pos]*event.Event, p.begins)
 	return p
 }
 
