@@ -74,7 +74,11 @@ func activationTimeout(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	const failed = "Failed to activate service '"
 	service, ok := scan.Between(text, failed, "'")
-	asked := scan.ContainsAny(text, []string{": " + failed, ": Activation of "}) && daemon.Writer(r.Unit) == ""
+	asked := scan.ContainsAny(text, []string{": " + failed, ": Activation of "})
+	switch daemon.Writer(r.Unit) {
+	case "dbus", "systemd": // they say so of somebody else's request
+		asked = false
+	}
 	if !ok {
 		service, ok = scan.Between(text, "Activation of ", " ")
 	}
