@@ -43,7 +43,8 @@ var apiRequests = []spelling{
 	{"Failed to delete status for pod", "pod-status"},
 	{"Unable to write event", "event"},
 	{"Failed to contact API server when waiting for CSINode publishing", "csinode"},
-	{initCSINode, "node"},
+	{initCSINode + ": ", "node"},
+	{initCSINode + "Info: ", "node"},
 	{"Failed to connect to proxy", "tunnel"}, // k3s and rke2: the way back from the server to the node
 	{"Remotedialer proxy error", "tunnel"},
 	// what an agent of k3s and rke2 asks its server before it starts the kubelet
@@ -63,7 +64,7 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 			continue
 		}
 		reason := cmp.Or(table.ErrorOf(r), scan.After(behind, "error: ", "err: ", ": "))
-		if a.text == initCSINode { // how long it tried stands before why it failed
+		if strings.HasPrefix(a.text, initCSINode) { // how long it tried stands before why it failed
 			reason = cmp.Or(scan.After(behind, "; caused by: "), behind)
 		}
 		if a.what == "join" {
@@ -96,8 +97,9 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 
 // initCSINode begins what a kubelet says that cannot write the CSINode object of its node:
 //
-//	Failed to initialize CSINode: error updating CSINode annotation: timed out waiting for the condition; caused by: nodes "worker-1" not found
-const initCSINode = "ailed to initialize CSINode: "
+//	≥ 1.19  Failed to initialize CSINode: error updating CSINode annotation: timed out waiting for the condition; caused by: nodes "worker-1" not found
+//	≤ 1.18  Failed to initialize CSINodeInfo: error updating CSINode annotation: …
+const initCSINode = "ailed to initialize CSINode"
 
 // nodeUnknown is a kubelet up to 1.20 that finds no node object of its own, ten times a second:
 //

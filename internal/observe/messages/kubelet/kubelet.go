@@ -100,7 +100,7 @@ var Table = table.Table{
 		{[]string{"mage garbage collection succeeded"}, table.Says(event.KindImagesCleaned, "the kubelet can read and clean the file system of the images")},
 		{[]string{"No retries permitted until "}, volumeFailed},
 		{[]string{"Failed to process watch event", "Failed to create existing container"}, watchFailed},
-		{[]string{`" not found`}, nodeUnknown},
+		{[]string{" not found"}, nodeUnknown},
 		table.Crash,
 	},
 }
