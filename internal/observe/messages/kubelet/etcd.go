@@ -111,7 +111,8 @@ func etcdFails(r *event.Record) (event.Event, bool) {
 //
 //	logging.go:59] [core] … grpc: addrConn.createTransport failed to connect to {Addr: "127.0.0.1:2379", …}. Err: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:2379: connect: connection refused"
 func etcdGone(r *event.Record) (event.Event, bool) {
-	return etcdEvent("nobody listens at etcd's port", event.FieldWhat.Text("gone")), true
+	ofEtcd := scan.ContainsAny(r.Raw, []string{"127.0.0.1:2379", "[::1]:2379", "etcd"}) // others use that port, too, as TiDB
+	return etcdEvent("nobody listens at etcd's port", event.FieldWhat.Text("gone")), ofEtcd
 }
 
 // peerLost is a member of etcd that does not reach another one, every few seconds:

@@ -28,6 +28,7 @@ import (
 //	        "Failed to start cAdvisor" err="inotify_add_watch /sys/fs/cgroup/…: no space left on device"; "Failed to initialize internal modules" err="…"
 //	≤ 1.22  server.go:198] failed to load Kubelet config file /var/lib/kubelet/config.yaml, error failed to read …: no such file or directory
 //	        server.go:253] unable to load client CA file /etc/kubernetes/pki/ca.crt: open …: no such file or directory
+//	        server.go:156] unknown flag: --allow-privileged; Error: failed to parse kubelet flag: unknown flag: --network-plugin
 //	        kubelet.go:1368] Failed to start OOM watcher open /dev/kmsg: operation not permitted
 //	≤ 1.37  "Could not initialize checkpoint manager, please drain node and remove policy state file" err="could not restore state from checkpoint: …"
 func startFailed(r *event.Record) (event.Event, bool) {
@@ -36,7 +37,9 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	if reason == "" {
 		reason = scan.After(text, "ailed to run Kubelet: ", "ailed to start ContainerManager ", "ailed to start cAdvisor ", "kubelet exited: ")
 	}
-	if strings.HasPrefix(text, "command failed") && r.Unit == "" && !ofKubelet(r, reason) {
+	ofAny := strings.HasPrefix(text, "command failed") && !ofKubelet(r, reason) ||
+		strings.Contains(text, "flag: ") && (r.Level != event.Fatal || r.PID == 1) // of whichever program
+	if r.Unit == "" && ofAny {
 		return event.Event{}, false
 	}
 	if reason == "" && !strings.HasPrefix(text, "command failed") {
