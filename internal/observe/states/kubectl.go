@@ -19,6 +19,7 @@ var KubectlLiterals = []string{
 	" Normal ", "Normal  ", "Normal Node", "\tNormal\t", "\tNormal ", " Normal\t", "Normal\tNode", "Warning ", "Warning\t", "-monitor", "KubeletNotReady", "KubeletReady", "NodeStatusUnknown", "NodeStatusNeverUpdated", "NetworkUnavailable", "KernelDeadlock",
 	"ReadonlyFilesystem", "FrequentKubeletRestart", "FrequentDockerRestart", "FrequentContainerdRestart",
 	"ContainerRuntimeUnhealthy", "KubeletUnhealthy", "ContainerRuntimeProblem", "KubeletProblem", "FilesystemCorruptionProblem", "VMEventScheduled", // the last four of AKS
+	"KernelReady", "NetworkingReady", "ContainerRuntimeReady", "StorageReady", // of EKS
 }
 
 // KubectlRows makes events of the rows of kubectl that stand alone between other lines, as a ticket
