@@ -163,7 +163,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindAPIFailed, About: "a request of the kubelet to the API server that failed", IDs: ofPod, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what the request was for; or the datastore of the API server, which answers late", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join", "datastore"),
+		oneOf(FieldWhat, "what the request was for; the lease by which a controller leads; or the datastore of the API server, which answers late", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join", "lock", "datastore"),
 		oneOf(FieldReason, "why it failed", apiFailures...),
 		text(FieldServer, "host and port of the API server"),
 		text(FieldPath, "of the request"),
@@ -171,9 +171,9 @@ var kubeletKinds = []KindInfo{
 		text(FieldHow, "the same reason, where the error tells one; absent otherwise"),
 		text(FieldError, "as written"),
 	}},
-	{Kind: KindCertificate, About: "the kubelet's certificate is expired or missing, or cannot be renewed", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindCertificate, About: "the kubelet's certificate, or one of the control plane, is expired or missing, or cannot be renewed", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what is wrong with it", "expired", "missing", "rotation"),
-		oneOf(FieldOf, "which of its two: the one that it shows to the API server, or the one of its own server", "client", "server"),
+		oneOf(FieldOf, "which of its two: the one that it shows to the API server, or the one of its own server; or one of the control plane", "client", "server", "control-plane"),
 		text(FieldSince, "when it expired, as written"),
 		text(FieldPath, "the file that holds it"),
 		oneOf(FieldReason, "why it could not be renewed", apiFailures...),
@@ -192,7 +192,7 @@ var kubeletKinds = []KindInfo{
 		oneOf(FieldOf, "what the node is short of; of process ids kubelet.pid-pressure tells", "disk", "memory"),
 	}},
 	{Kind: KindEviction, About: "the kubelet's eviction manager acts", IDs: ofPod, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what it does: it wants a resource back, must evict pods for it, has evicted one, or finds none to evict", "reclaim", "must-evict", "evicted", "none-left"),
+		oneOf(FieldWhat, "what it does: it wants a resource back, must evict pods for it, has evicted one, finds none to evict, or takes on none", "reclaim", "must-evict", "evicted", "none-left", "refused"),
 		text(FieldOf, "the resource, as ephemeral-storage"),
 	}},
 	{Kind: KindImageFSFailed, About: "the kubelet cannot read or clean the file system of the images", IDs: ofLine, Fields: []FieldInfo{
@@ -220,8 +220,8 @@ var startFailures = []string{
 // apiFailures are the reasons for which a request to the API server fails: nobody listens, no
 // answer in time, no way to it, the name cannot be resolved, the connection broke, a certificate is
 // not accepted, the client is not known or may not do this, the object is not there, the server
-// fails itself, or a webhook that it asks.
+// fails itself, or a webhook that it asks; or the program that gives the client its credentials.
 var apiFailures = []string{
 	"refused", "timeout", "no-route", "dns", "cut", "certificate", "unauthorized", "forbidden", "not-found", "server",
-	"webhook", "other",
+	"webhook", "credentials", "other",
 }

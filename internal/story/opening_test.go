@@ -198,6 +198,7 @@ func TestRoutine(t *testing.T) {
 	for _, e := range []event.Event{
 		ev("containerd.task-exit"), ev("thread.sample", field("state", "S")), ev("process", field("state", "Ss")),
 		ev("filesystem", with("used_percent", event.Int(40))), ev("node.condition", field("condition", "MemoryPressure"), field("status", "False")),
+		ev("node.condition", field("condition", "KernelReady"), field("status", "True")),
 		ev("kubernetes.event", field("type", "Normal"), field("reason", "NodeReady")),
 		ev("kubelet.pleg-unhealthy", with("never", event.Bool(true))), ev("noise"), ev("collect.item"),
 		ev("fact", field("name", "memory.available-percent"), field("value", "31")), ev("fact", field("name", "kernel.version"), field("value", "6.8.0")),

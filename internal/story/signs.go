@@ -450,7 +450,7 @@ func isRoutine(e *event.Event) bool {
 		return slices.Contains(harmlessReasons, e.FieldText(event.FieldReason)) || e.FieldText(event.FieldType) != "Warning" && !slices.Contains(troubledReasons, e.FieldText(event.FieldReason))
 	case event.KindNodeCondition:
 		want := "False"
-		if e.FieldText(event.FieldCondition) == "Ready" {
+		if strings.HasSuffix(e.FieldText(event.FieldCondition), "Ready") { // also KernelReady and its like, on EKS
 			want = "True"
 		}
 		return e.FieldText(event.FieldStatus) == want

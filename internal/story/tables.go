@@ -128,7 +128,7 @@ var stallKinds = []event.Kind{event.KindPLEGUnhealthy, event.KindNodeNotReady}
 
 // troubledReasons are the reasons of events of the API that tell of trouble, although some writers
 // give them as normal.
-var troubledReasons = []string{"NodeNotReady", "Rebooted", "NodeNotSchedulable", "TaintManagerEviction", "DeletingNode", "RemovingNode", "KubeletUnhealthy", "ContainerdUnhealthy", "DockerUnhealthy"}
+var troubledReasons = []string{"NodeNotReady", "Rebooted", "NodeNotSchedulable", "TaintManagerEviction", "DeletingNode", "RemovingNode", "Reboot", "SpotInterrupted", "InstanceSpotInterrupted", "SpotInterruption", "KubeletUnhealthy", "ContainerdUnhealthy", "DockerUnhealthy"}
 
 // harmlessReasons are the reasons of warnings in the API that every node gives when it starts.
 var harmlessReasons = []string{"InvalidDiskCapacity", "CIDRNotAvailable", "Starting", "NodeAllocatableEnforced", "CgroupV1", "ContainerdStart", "DockerStart", "KubeletStart"}

@@ -16,9 +16,10 @@ import (
 // KubectlLiterals are the strings of which one stands in every row of kubectl that KubectlRows can
 // make something of.
 var KubectlLiterals = []string{
-	" Normal ", "Normal  ", "Normal Node", "\tNormal\t", "\tNormal ", " Normal\t", "Normal\tNode", "Warning ", "Warning\t", "-monitor", "KubeletNotReady", "KubeletReady", "NodeStatusUnknown", "KernelDeadlock",
+	" Normal ", "Normal  ", "Normal Node", "\tNormal\t", "\tNormal ", " Normal\t", "Normal\tNode", "Warning ", "Warning\t", "-monitor", "KubeletNotReady", "KubeletReady", "NodeStatusUnknown", "NodeStatusNeverUpdated", "NetworkUnavailable", "KernelDeadlock",
 	"ReadonlyFilesystem", "FrequentKubeletRestart", "FrequentDockerRestart", "FrequentContainerdRestart",
 	"ContainerRuntimeUnhealthy", "KubeletUnhealthy", "ContainerRuntimeProblem", "KubeletProblem", "FilesystemCorruptionProblem", "VMEventScheduled", // the last four of AKS
+	"KernelReady", "NetworkingReady", "ContainerRuntimeReady", "StorageReady", // of EKS
 }
 
 // KubectlRows makes events of the rows of kubectl that stand alone between other lines, as a ticket
@@ -57,6 +58,13 @@ var kernelReasons = map[string]bool{
 	"OOMKilling": true, "TaskHung": true, "UnregisterNetDevice": true, "KernelOops": true, "KernelDeadlock": true,
 	"DockerHung": true, "AUFSUmountHung": true, "FilesystemIsReadOnly": true, "Ext4Error": true, "Ext4Warning": true,
 	"IOError": true, "MemoryReadError": true, "XfsHasShutDown": true, "BufferIOError": true,
+}
+
+// nodeReasons are the reasons of Events about nodes alone, also in prints that show neither the
+// object nor, of a node, the source: of Karpenter and aws-node-termination-handler, of a cloud's
+// controller, and of machine-config-daemon.
+var nodeReasons = map[string]bool{
+	"SpotInterrupted": true, "InstanceSpotInterrupted": true, "SpotInterruption": true, "DeletingNode": true, "Reboot": true,
 }
 
 // kubeletCalls are calls of the CRI whose failure the kubelet tells in an Event of this reason.

@@ -321,7 +321,7 @@ func rowEvent(row []event.Pair, q event.Quote, at event.Time) kubeEvent {
 	if k.from == "kubelet" {
 		k.host = cells.Value("HOST")
 	}
-	if k.kind == "" && (strings.HasPrefix(k.reason, "Node") || isProblemDetector(k.from)) {
+	if k.kind == "" && (strings.HasPrefix(k.reason, "Node") || nodeReasons[k.reason] || isProblemDetector(k.from)) {
 		k.kind = "Node"
 	}
 	return k

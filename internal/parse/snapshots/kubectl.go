@@ -354,7 +354,7 @@ func CutCondition(line string) (fields []event.Pair, ok bool) {
 }
 
 // conditionOf are the conditions that only one of them has as its reason.
-var conditionOf = map[string]string{"KubeletNotReady": "Ready", "KubeletReady": "Ready", "NodeStatusUnknown": "Ready"}
+var conditionOf = map[string]string{"KubeletNotReady": "Ready", "KubeletReady": "Ready", "NodeStatusUnknown": "Ready", "NodeStatusNeverUpdated": "Ready"}
 
 func isStatus(w string) bool { return w == "True" || w == "False" || w == "Unknown" }
 

@@ -43,11 +43,14 @@ var apiRequests = []spelling{
 	{"Failed to delete status for pod", "pod-status"},
 	{"Unable to write event", "event"},
 	{"Failed to contact API server when waiting for CSINode publishing", "csinode"},
+	{initCSINode + ": ", "node"},
+	{initCSINode + "Info: ", "node"},
 	{"Failed to connect to proxy", "tunnel"}, // k3s and rke2: the way back from the server to the node
 	{"Remotedialer proxy error", "tunnel"},
 	// what an agent of k3s and rke2 asks its server before it starts the kubelet
 	{"failed to get CA certs", "join"},
 	{"Waiting to retrieve agent configuration; server is not ready", "join"},
+	{"Waiting to retrieve kube-proxy configuration; server is not ready", "join"},
 	{"Node password rejected", "join"},
 }
 
@@ -61,6 +64,9 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 			continue
 		}
 		reason := cmp.Or(table.ErrorOf(r), scan.After(behind, "error: ", "err: ", ": "))
+		if strings.HasPrefix(a.text, initCSINode) { // how long it tried stands before why it failed
+			reason = cmp.Or(scan.After(behind, "; caused by: "), behind)
+		}
 		if a.what == "join" {
 			reason = cmp.Or(reason, text)
 		}
@@ -89,6 +95,25 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 	return event.Event{}, false
 }
 
+// initCSINode begins what a kubelet says that cannot write the CSINode object of its node:
+//
+//	≥ 1.19  Failed to initialize CSINode: error updating CSINode annotation: timed out waiting for the condition; caused by: nodes "worker-1" not found
+//	≤ 1.18  Failed to initialize CSINodeInfo: error updating CSINode annotation: …
+const initCSINode = "ailed to initialize CSINode"
+
+// nodeUnknown is a kubelet up to 1.20 that finds no node object of its own, ten times a second:
+//
+//	kubelet.go:2214] node "worker-1" not found
+func nodeUnknown(r *event.Record) (event.Event, bool) {
+	name, found := strings.CutPrefix(r.Message(), `node "`)
+	name, end, _ := strings.Cut(name, `"`)
+	return event.New(
+		event.KindAPIFailed, "the kubelet finds no node object of its own: it is not registered, or was deleted",
+		event.FieldWhat.Text("node"), event.FieldReason.Text("not-found"), event.FieldHow.Text("not-found"), event.FieldNode.Text(name),
+		event.FieldError.Text(r.Message()),
+	), found && end == " not found"
+}
+
 // notReadYet is the error of a kubelet in its first moments.
 const notReadYet = "nodes have not yet been read at least once"
 
@@ -100,15 +125,16 @@ var apiReasons = []struct {
 }{
 	{"webhook", []string{"failed calling webhook", "failed to call webhook"}}, // what stands behind is the webhook's, not the API server's
 	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required"}},
-	{"dns", []string{"no such host", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
-	{"refused", []string{"connection refused"}},
-	{"no-route", []string{"no route to host", "network is unreachable", "host is down"}},
+	{"dns", []string{"no such host", "No such host is known", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
+	{"refused", []string{"connection refused", "actively refused it"}}, // the words behind "connectex: " and "wsarecv: " are Windows'
+	{"no-route", []string{"no route to host", "network is unreachable", "host is down", "to an unreachable network", "to an unreachable host"}},
+	{"credentials", []string{"getting credentials: "}},
 	{"unauthorized", []string{"Unauthorized", "provide credentials", "system:anonymous", "assword rejected"}},
 	{"forbidden", []string{"forbidden", "cannot get ", "not allowed to"}},
-	{"cut", []string{"connection reset by peer", "EOF", "client connection lost", "broken pipe", "GOAWAY", "use of closed network connection", "connection force closed"}},
+	{"cut", []string{"connection reset by peer", "EOF", "client connection lost", "broken pipe", "GOAWAY", "use of closed network connection", "connection force closed", "forcibly closed by the remote host", "connection was aborted"}},
 	{"timeout", []string{
 		"i/o timeout", "Client.Timeout", "deadline exceeded", "TLS handshake timeout", "timeout awaiting", "request canceled",
-		"timed out",
+		"timed out", "did not properly respond",
 	}},
 	{"server", []string{
 		"currently unable to handle", "unable to return a response", "etcdserver", "erviceUnavailable", "Service Unavailable",
@@ -123,6 +149,7 @@ var apiWords = map[string]string{
 	"no-route": "there is no way to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
 	"cut": "the connection broke", "timeout": "no answer in time", "server": "the server fails itself",
 	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails",
+	"credentials": "the program that the kubelet asks for its credentials gives none",
 }
 
 func apiReason(text string) string {
@@ -201,6 +228,7 @@ var ControlPlane = table.Table{Component: "node", Relays: []string{"", "kubelet"
 	{[]string{"ailed to parse kubelet flag"}, flagRefused},
 	{[]string{"ailed to create pod sandbox: rpc error", "ailed create pod sandbox: rpc error"}, toldSandbox},
 	{[]string{"The node was low on resource: "}, toldEviction},
+	{[]string{"he node had condition: [", "node has conditions: ["}, toldAdmission},
 }}
 
 // lateStore is how long an answer of the datastore must have taken for that to be a sign: a second
@@ -326,7 +354,14 @@ func clientRefused(r *event.Record) (event.Event, bool) {
 //	        …: certificate request was not signed: timed out waiting for the condition
 //	        …: Reached backoff limit, still unable to rotate certs: …
 //	≥ 1.32  "Reached backoff limit, still unable to rotate certs" err="…" logger="kubernetes.io/kube-apiserver-client-kubelet"
+//
+// It cannot read the one that it has, or has none to serve with:
+//
+//	all     bootstrap.go:241] unable to read existing bootstrap client config from /etc/kubernetes/kubelet.conf: invalid configuration: [unable to read client-cert /var/lib/kubelet/pki/kubelet-client-current.pem …
+//	        http: TLS handshake error from 10.0.0.5:41234: no serving certificate available for the kubelet
 var certificateLines = []saying{
+	{"existing bootstrap client config from ", "missing", "the kubelet cannot read its client certificate"},
+	{"no serving certificate available for the kubelet", "missing", "the kubelet has no certificate to serve with: nobody has signed the one that it asked for"},
 	{"bootstrap client certificate", "expired", "the kubelet's client certificate is expired"},
 	{"currently active client certificate has expired", "expired", "the kubelet's client certificate is expired"},
 	{"since a valid client cert was found", "missing", "the kubelet has no valid client certificate"},
@@ -344,7 +379,7 @@ func certificateFailed(r *event.Record) (event.Event, bool) {
 			continue
 		}
 		whose := "client"
-		if strings.Contains(r.Raw, "kubelet-serving") {
+		if strings.Contains(r.Raw, "kubelet-serving") || strings.Contains(c.text, "serving") {
 			whose = "server"
 		}
 		e := event.New(event.KindCertificate, c.says, event.FieldWhat.Text(c.what), event.FieldOf.Text(whose))

@@ -17,6 +17,12 @@ var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kerne
 	{[]string{"leader failed to send out heartbeat on time", ": failed to send out heartbeat on time"}, heartbeatLate},
 	{[]string{" lost leader "}, leaderLost},
 	{[]string{"database space exceeded", "alarm:NOSPACE", "alarm raised"}, databaseFull},
+	{
+		[]string{"etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: no leader", "[-]etcd failed", "etcd-readiness failed", "etcd,etcd-readiness check failed", "Failed to check local etcd status", "Failed to test etcd connection", "error creating storage factory: ", "nable to create storage backend"},
+		etcdFails,
+	},
+	{[]string{":2379: connect: connection refused"}, etcdGone},
+	{[]string{"prober detected unhealthy status", "rafthttp: health check for peer "}, peerLost},
 }}
 
 // longRequest is how long a request takes at least to count: etcd complains from 100 ms on, as it
@@ -81,6 +87,40 @@ func leaderLost(r *event.Record) (event.Event, bool) {
 func databaseFull(r *event.Record) (event.Event, bool) {
 	return etcdEvent("etcd's database has reached its quota, and etcd takes no more writes", event.FieldWhat.Text("full")),
 		scan.ContainsAny(r.Raw, []string{"mvcc: database space exceeded", "NOSPACE"})
+}
+
+// etcdFails is etcd that gives an answer in vain, or none, in the words of whoever asked it:
+//
+//	status.go:71] apiserver received an error that is not an metav1.Status: … etcdserver: request timed out
+//	Error from server: etcdserver: leader changed
+//	[-]etcd failed: reason withheld                                                        (/readyz and /healthz of the API server)
+//	instance.go:290] Error creating leases: error creating storage factory: context deadline exceeded       (kube-apiserver, which ends)
+//	≤ 1.20  Unable to create storage backend: config (&{…}), err (context deadline exceeded)
+//	level=error msg="Failed to check local etcd status for learner management: context deadline exceeded"      (k3s and rke2)
+func etcdFails(r *event.Record) (event.Event, bool) {
+	_, said, _ := strings.Cut(r.Raw, "etcdserver: ")
+	said, _, _ = strings.Cut(said, `"`)
+	text := "etcd does not answer, or not as it should"
+	if said != "" {
+		text = "etcd answers a request with " + table.Clip(said)
+	}
+	return etcdEvent(text, event.FieldWhat.Text("unanswered")), true
+}
+
+// etcdGone is a client of etcd that finds nobody at its port:
+//
+//	logging.go:59] [core] … grpc: addrConn.createTransport failed to connect to {Addr: "127.0.0.1:2379", …}. Err: connection error: desc = "transport: Error while dialing: dial tcp 127.0.0.1:2379: connect: connection refused"
+func etcdGone(r *event.Record) (event.Event, bool) {
+	ofEtcd := scan.ContainsAny(r.Raw, []string{"127.0.0.1:2379", "[::1]:2379", "etcd"}) // others use that port, too, as TiDB
+	return etcdEvent("nobody listens at etcd's port", event.FieldWhat.Text("gone")), ofEtcd
+}
+
+// peerLost is a member of etcd that does not reach another one, every few seconds:
+//
+//	≤ 3.4  rafthttp: health check for peer 91bc3c398fb3c146 could not connect: dial tcp 10.0.0.2:2380: connect: connection refused
+//	≥ 3.5  {"level":"warn",…,"msg":"prober detected unhealthy status",…,"error":"dial tcp 10.0.0.2:2380: connect: connection refused"}
+func peerLost(*event.Record) (event.Event, bool) {
+	return etcdEvent("a member of etcd does not reach another one", event.FieldWhat.Text("peer")), true
 }
 
 // tookOf is how long something took, in etcd's JSON or behind the words of its old text.

@@ -26,12 +26,21 @@ import (
 //	        kubelet.go:1359] Failed to start ContainerManager failed to get rootfs info: …; "Failed to start ContainerManager" err="…"
 //	        Failed to initialize CSINode after retrying: timed out waiting for the condition      (the API server refused it, or did not answer)
 //	        "Failed to start cAdvisor" err="inotify_add_watch /sys/fs/cgroup/…: no space left on device"; "Failed to initialize internal modules" err="…"
+//	≤ 1.22  server.go:198] failed to load Kubelet config file /var/lib/kubelet/config.yaml, error failed to read …: no such file or directory
+//	        server.go:253] unable to load client CA file /etc/kubernetes/pki/ca.crt: open …: no such file or directory
+//	        server.go:156] unknown flag: --allow-privileged; Error: failed to parse kubelet flag: unknown flag: --network-plugin
+//	        kubelet.go:1368] Failed to start OOM watcher open /dev/kmsg: operation not permitted
 //	≤ 1.37  "Could not initialize checkpoint manager, please drain node and remove policy state file" err="could not restore state from checkpoint: …"
 func startFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimLeft(r.Message(), `"`)
 	reason := table.ErrorOf(r)
 	if reason == "" {
 		reason = scan.After(text, "ailed to run Kubelet: ", "ailed to start ContainerManager ", "ailed to start cAdvisor ", "kubelet exited: ")
+	}
+	ofAny := strings.HasPrefix(text, "command failed") && !ofKubelet(r, reason) ||
+		strings.Contains(text, "flag: ") && (r.Level != event.Fatal || r.PID == 1) // of whichever program
+	if r.Unit == "" && ofAny {
+		return event.Event{}, false
 	}
 	if reason == "" && !strings.HasPrefix(text, "command failed") {
 		reason = text
@@ -42,6 +51,14 @@ func startFailed(r *event.Record) (event.Event, bool) {
 		event.KindStartFailed, "the kubelet does not start: "+cmp.Or(startWords[why], reason), event.FieldReason.Text(why),
 		event.FieldError.Text(reason),
 	), reason != ""
+}
+
+// ofKubelet says of the last word of a program of Kubernetes that does not name itself that it is a
+// kubelet's. All of them write it alike: the API server's has to do with its storage or its own
+// certificates, and in its container it is process 1.
+func ofKubelet(r *event.Record, reason string) bool {
+	return r.PID != 1 && !scan.ContainsAny(reason, []string{"API group", "creating storage factory", "post start hook", "leader election"}) &&
+		strings.Trim(reason, `"`) != "context deadline exceeded"
 }
 
 // flagRefused is a kubelet that does not know a flag, as it says so on a terminal, where nothing
@@ -95,11 +112,12 @@ var startReasons = []struct {
 	{"swap", []string{"with swap on is not supported", "Swap is on"}},
 	{"cgroup-driver", []string{"kubelet cgroup driver", "is different from docker cgroup driver"}},
 	{"flag", []string{"unknown flag: ", "unknown shorthand flag", "parse kubelet flag", "flag provided but not defined"}},
-	{"state", []string{"restore state from checkpoint", "delete the CPU manager checkpoint", "checkpoint is corrupted"}},
+	{"state", []string{"restore state from checkpoint", "delete the CPU manager checkpoint", "checkpoint is corrupted", "remove policy state file", "CPUs in state", "machine state is different"}},
 	{"certificate", []string{"bootstrap kubeconfig", "bootstrap-kubelet", "x509: ", "tls: ", "certificate", "unable to load client CA"}},
 	{"config", []string{
 		"kubelet config file", "validate kubelet configuration", "invalid configuration", "strict decoding error",
 		"unrecognized feature gate", "invalid kubeconfig", "kubeconfig", "invalid kernel flag: ", "eserved Cgroup Limits",
+		"Node Allocatable configuration", "has a reservation of ", "runtime endpoint address", "no client provided", "cloud providers are disabled", "unknown cloud provider", "plugin binary executable",
 	}},
 	{"cri", []string{"unknown service runtime."}},
 	{"runtime", []string{"validate service connection", "validate CRI", "runtime API", "container runtime", "Cannot connect to the Docker daemon"}},
@@ -133,9 +151,11 @@ func startReason(text string) string {
 //
 //	"Shutdown manager detected new shutdown event, isNodeShuttingDownNow" event=true      (≤ 1.20: … isNodeShuttingDownNow: true)
 //	"Shutdown manager detected new shutdown event" event="shutdown"
+//	"Shutdown manager processing shutdown event"
+//	"Shutdown manager completed processing shutdown event, node will shutdown shortly"
 func nodeShutdown(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindShutdown, "the machine is told to end: the kubelet ends its pods", event.FieldWhat.Text("shutdown"))
-	return e, r.Value("event") == "true" || strings.HasSuffix(strings.TrimSpace(r.Message()), "Now: true")
+	return e, r.Value("event") == "true" || strings.Contains(r.Message(), " processing shutdown event") || strings.HasSuffix(strings.TrimSpace(r.Message()), "Now: true")
 }
 
 // cgroupV1 is the version of the node's cgroups, as the kubelet complains about it: refused from
@@ -203,12 +223,17 @@ func nodePressure(r *event.Record) (event.Event, bool) {
 //	≥ 1.21  "Eviction manager: attempting to reclaim" resourceName="ephemeral-storage"
 //	        "Eviction manager: must evict pod(s) to reclaim" resourceName="memory"
 //	        "Eviction manager: pod is evicted successfully" pod="default/web"
+//	        "Eviction manager: pods ranked for eviction" pods=["default/web"]
+//	        "Eviction manager: unable to evict any pods from the node"; "Eviction manager: cannot evict a critical pod" pod="kube-system/…"
 //	all     eviction thresholds have been met, but no pods are active to evict
 var evictions = []saying{
 	{"viction manager: attempting to reclaim", "reclaim", "the kubelet wants to get back "},
 	{"viction manager: must evict pod(s) to reclaim", "must-evict", "the kubelet must evict pods to get back "},
 	{"is evicted successfully", "evicted", "the kubelet has evicted a pod"},
 	{"no pods are active to evict", "none-left", "the kubelet finds no pod to evict"},
+	{"unable to evict any pods from the node", "none-left", "the kubelet finds no pod that it can evict"},
+	{"viction manager: cannot evict a critical", "none-left", "the kubelet may not evict a critical pod"},
+	{"viction manager: pods ranked for eviction", "must-evict", "the kubelet ranks the pods that it may evict"},
 }
 
 func eviction(r *event.Record) (event.Event, bool) {
@@ -252,6 +277,22 @@ func toldEviction(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindEviction, "the kubelet has evicted a pod: the node was short of "+resource, event.FieldWhat.Text("evicted"), event.FieldOf.Text(resource))
 	e.Component = "kubelet"
 	return e, r.Unit == "" && resource != "" && len(resource) < 64
+}
+
+// toldAdmission is a pod that the kubelet does not take on, because it has found its node short of
+// something:
+//
+//	≤ 1.18  Failed to admit pod web-1_default(uid) - node has conditions: [DiskPressure]
+//	all     "Failed to admit pod to node" pod="default/web-1" reason="Evicted" message="The node had condition: [DiskPressure]. "
+//	        Message:  Pod The node had condition: [DiskPressure].                                    (kubectl describe pod)
+func toldAdmission(r *event.Record) (event.Event, bool) {
+	condition, _, _ := strings.Cut(scan.After(r.Raw, "he node had condition: [", "node has conditions: ["), "]")
+	resource, ok := strings.CutSuffix(condition, "Pressure")
+	resource = strings.ToLower(resource)
+	e := event.New(event.KindEviction, "the kubelet refuses a pod: the node is short of "+resource, event.FieldWhat.Text("refused"), event.FieldOf.Text(resource))
+	e.IDs.Pod = podOf(r)
+	e.Component = "kubelet"
+	return e, ok && len(resource) < 16
 }
 
 // imageFSFailed is the file system of the images that cannot be read, or cleaned:

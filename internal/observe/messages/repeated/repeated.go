@@ -32,8 +32,8 @@ func LostRuntime(reason string) []event.Field {
 			fields = append(fields, event.FieldNoFile.Bool(true))
 		}
 		return fields
-	case strings.Contains(reason, noPipe) && strings.Contains(reason, `\pipe\`):
-		pipe, _, _ := strings.Cut(scan.After(strings.ReplaceAll(reason, `\\`, `\`), `\pipe\`), ":")
+	case strings.Contains(reason, noPipe) && scan.ContainsAny(reason, []string{`\pipe\`, "//./pipe/"}):
+		pipe, _, _ := strings.Cut(scan.After(strings.ReplaceAll(reason, `\\`, `\`), `\pipe\`, "//./pipe/"), ":")
 		name, _, _ := strings.Cut(pipe, "-containerd")
 		return []event.Field{event.FieldGone.Text(daemon.RuntimeOf(strings.TrimSuffix(name, "_engine"))), event.FieldNoFile.Bool(true)}
 	case scan.ContainsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):

@@ -40,7 +40,7 @@ var Table = table.Table{
 		{[]string{"topping timed out. Killing", "till around after"}, scopeLate},
 		{[]string{"Scheduled restart job", "scheduling restart."}, unitRestart},
 		{[]string{"request repeated too quickly"}, unitGivenUp},
-		{[]string{"System is rebooting", "System is powering down", "Power key pressed", "The system will "}, shutdown},
+		{[]string{"System is rebooting", "System is powering down", "Power key pressed", "The system will ", "machine-config-daemon: Node will reboot"}, shutdown},
 		// the system's manager says so when somebody else has set the clock
 		{[]string{"Time has been changed"}, clockChanged},
 		{[]string{" loaded units listed"}, unitCount},
@@ -384,11 +384,15 @@ func unitGivenUp(r *event.Record) (event.Event, bool) {
 //
 //	System is rebooting.           System is powering down.       Power key pressed short.
 //	The system will reboot now!    The system will power off now!      (≥ 254)
+//
+// or systemd's on the unit by which OpenShift's machine-config-daemon ends it:
+//
+//	Started machine-config-daemon: Node will reboot into config rendered-worker-04636f9acf05.
 func shutdown(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	what := ""
 	switch {
-	case strings.HasPrefix(text, "System is rebooting"), strings.HasPrefix(text, "The system will reboot "):
+	case strings.HasPrefix(text, "System is rebooting"), strings.HasPrefix(text, "The system will reboot "), strings.HasPrefix(text, "Started machine-config-daemon: "):
 		what = "reboot"
 	case strings.HasPrefix(text, "System is powering down"), strings.HasPrefix(text, "The system will power off "):
 		what = "poweroff"

@@ -19,7 +19,7 @@ import (
 // 28, crictl 1.11 to 1.36, ctr. The words of systemd's clients stand in the table of the bus.
 var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"annot connect to the Docker daemon", "error during connect: ", "Error response from daemon: "}, dockerFailed},
-	{[]string{"DeadlineExceeded", "failed to connect: ", "unable to determine runtime API version", "validate service connection"}, crictlFailed},
+	{[]string{"DeadlineExceeded", "failed to connect: ", "connect: connect endpoint ", "unable to determine runtime API version", "validate service connection"}, crictlFailed},
 	{[]string{"dial unix "}, socketRefused},
 	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n k8s"}, hangTold},
 	{[]string{"ctr: failed to ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
@@ -54,6 +54,7 @@ func dockerFailed(r *event.Record) (event.Event, bool) {
 // crictlFailed is crictl without an answer of the runtime:
 //
 //	FATA[0002] listing containers: rpc error: code = DeadlineExceeded desc = context deadline exceeded
+//	FATA[0002] connect: connect endpoint 'unix:///run/containerd/containerd.sock', make sure you are running as root and the endpoint has been started: context deadline exceeded
 //	FATA[0010] failed to connect: failed to connect, make sure you are running as root and the runtime has been started: context deadline exceeded
 //	time="…" level=fatal msg="unable to determine runtime API version: rpc error: code = Unavailable desc = connection error: …"
 //	[ERROR CRI]: container runtime is not running: output: time="…" level=fatal msg="validate service connection: …"      (kubeadm)

@@ -34,7 +34,10 @@ var Health = table.Table{Component: "node", Relays: []string{table.HostProgram},
 // Probes is what those say who ask the kubelet and the runtime for their health: kubeadm,
 // node-problem-detector, and the script that restarts them on GCE and GKE.
 var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: []table.Row{
-	{[]string{":10248/healthz", "Kubelet is unhealthy!", "The kubelet is not healthy after"}, kubeletUnhealthy},
+	{[]string{
+		":10248/healthz", "Kubelet is unhealthy!", "The kubelet is not healthy after", "running or healthy", "K8S_KUBELET_NOT_RUNNING",
+		"daemon-kubelite is not running", ":10250: connect: connection refused",
+	}, kubeletUnhealthy},
 	{[]string{"Docker daemon failed!", "ontainer runtime containerd failed!"}, runtimeUnhealthy},
 }}
 
@@ -46,12 +49,21 @@ var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgr
 //	… The HTTP call equal to 'curl -sSL http://127.0.0.1:10248/healthz' returned error: Get …: context deadline exceeded
 //	health_checker.go:180] command /bin/bash -c curl -m 10 -f -s -S http://127.0.0.1:10248/healthz failed: exit status 28, curl: (28) Operation timed out …
 //	Kubelet is unhealthy!                                                                            (health-monitor.sh)
+//	[kubelet-check] It seems like the kubelet isn't running or healthy.                              (kubeadm up to 1.30)
+//	Exiting due to K8S_KUBELET_NOT_RUNNING: wait: …                                                  (minikube)
+//	FAIL:  Service snap.microk8s.daemon-kubelite is not running                                      (microk8s inspect)
+//
+// or at its own port, where the API server, kubectl and metrics-server ask:
+//
+//	Error from server: Get "https://10.0.0.5:10250/containerLogs/…": dial tcp 10.0.0.5:10250: connect: connection refused
 func kubeletUnhealthy(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	reason := scan.After(text, "failed with error: ", "returned error: ", "healthz failed: ")
 	switch {
-	case strings.HasPrefix(text, "Kubelet is unhealthy!"), strings.Contains(text, "The kubelet is not healthy after"):
+	case scan.ContainsAny(text, kubeletIsDown):
 		reason = text
+	case strings.Contains(r.Raw, ":10250: connect: connection refused"):
+		reason = "connection refused at port 10250"
 	case reason == "":
 		return event.Event{}, false
 	}
@@ -61,11 +73,16 @@ func kubeletUnhealthy(r *event.Record) (event.Event, bool) {
 		event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason) || strings.Contains(reason, "timed out")),
 	)
 	if refused {
-		e.Text = "nobody listens at the kubelet's port for /healthz"
+		e.Text = "nobody listens at the kubelet's port"
 		e.AddFields(event.FieldRefused.Bool(true))
 	}
 	e.Component = "kubelet"
 	return e, true
+}
+
+// kubeletIsDown are whole findings of those who asked.
+var kubeletIsDown = []string{
+	"Kubelet is unhealthy!", "The kubelet is not healthy after", "the kubelet isn't running or healthy", "K8S_KUBELET_NOT_RUNNING", "daemon-kubelite is not running",
 }
 
 // runtimeUnhealthy is a runtime that did not list its containers within a minute, so that it is

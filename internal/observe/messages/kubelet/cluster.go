@@ -1,0 +1,225 @@
+package kubelet
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
+)
+
+// Cluster is what those say of a node who manage it from outside: controllers and operators,
+// kubeadm, and clients of the API server.
+var Cluster = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Rows: []table.Row{
+	{[]string{" not ready since "}, nodeNotReadySince},
+	{[]string{"all Nodes are not-Ready. Entering master disruption"}, allNotReady},
+	{[]string{"no longer present in cloud provider"}, nodeGone},
+	{[]string{"rror retrieving resource lock ", "rror retrieving lease lock", "ailed to update lock"}, lockFailed},
+	{[]string{"in response to imminent node shutdown", "rejected as the node is shutting down"}, toldShutdown},
+	{[]string{"Spot ITN received. ", "initiating delete from interruption message"}, spotTaken},
+	{[]string{"Node will reboot into config ", "Commanding reboot for node: "}, rebootOrdered},
+	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info"}, kubeadmFailed},
+	{[]string{"        no"}, controlPlaneExpired},
+	{[]string{"remote error: tls: internal error"}, noServingCertificate},
+	{[]string{" service terminated unexpectedly."}, windowsServiceEnds},
+}}
+
+// ofCluster makes an event of somebody outside of the node.
+func ofCluster(kind event.Kind, text string, fields ...event.Field) event.Event {
+	e := event.New(kind, text, fields...)
+	e.Component, e.Source = facts.Kubernetes, facts.Kubernetes
+	return e
+}
+
+// nodeEventOf makes what an Event about a node says, of a controller that tells it in its own log.
+func nodeEventOf(reason, name, message, from string) event.Event {
+	return ofCluster(
+		event.KindKubeEvent, reason+": "+message, event.FieldReason.Text(reason), event.FieldObject.Text("Node"), event.FieldName.Text(name),
+		event.FieldMessage.Text(message), event.FieldType.Text("Normal"), event.FieldFrom.Text(from),
+	)
+}
+
+// nodeNotReadySince is the condition of a node as operators of OpenShift (4.1 to 4.20) repeat it:
+//
+//	NodeControllerDegraded: The master nodes not ready: node "master-0" not ready since 2026-08-23 10:11:12 +0000 UTC because NodeStatusUnknown (Kubelet stopped posting node status.)
+func nodeNotReadySince(r *event.Record) (event.Event, bool) {
+	before, rest, _ := strings.Cut(strings.ReplaceAll(r.Raw, `\"`, `"`), `" not ready since `)
+	name := before[strings.LastIndexByte(before, '"')+1:]
+	_, why, ok := strings.Cut(rest, " because ")
+	reason, message, _ := strings.Cut(why, " (")
+	message, _, _ = strings.Cut(message, "), node ") // the next of several
+	message = strings.TrimRight(message, ")\" ")
+	status := "False"
+	if strings.HasPrefix(reason, "NodeStatus") {
+		status = "Unknown"
+	}
+	return ofCluster(
+		event.KindNodeCondition, "condition Ready of "+name+" is "+status+": "+reason, event.FieldNode.Text(name), event.FieldCondition.Text("Ready"),
+		event.FieldStatus.Text(status), event.FieldReason.Text(reason), event.FieldMessage.Text(table.Clip(message)),
+	), ok && name != "" && reason != "" && !strings.ContainsRune(reason, ' ')
+}
+
+// allNotReady is the node controller that finds no node Ready, and evicts no pod then. In a cluster
+// of one node that is this node:
+//
+//	node_lifecycle_controller.go:1243] "Controller detected that all Nodes are not-Ready. Entering master disruption mode"
+func allNotReady(*event.Record) (event.Event, bool) {
+	return nodeEventOf("NodeNotReady", "", "the node controller finds all nodes NotReady at the same time", "node-controller"), true
+}
+
+// nodeGone is a node that a cloud's controller deletes, as the cloud knows no machine of it:
+//
+//	node_lifecycle_controller.go:164] deleting node since it is no longer present in cloud provider: worker-1
+//	≤ 1.13  Deleting node (no longer present in cloud provider): worker-1
+func nodeGone(r *event.Record) (event.Event, bool) {
+	name := scan.FirstWord(scan.After(r.Message(), "cloud provider: ", "cloud provider): "))
+	return nodeEventOf("DeletingNode", name, "node "+name+" is deleted: the cloud provider has no such machine any more", "cloud-node-lifecycle-controller"), name != ""
+}
+
+// lockFailed is a controller or a scheduler that cannot read or renew the lease by which it leads:
+// the API server does not answer it.
+//
+//	leaderelection.go:330] error retrieving resource lock kube-system/kube-scheduler: Get "https://10.0.0.1:6443/…": context deadline exceeded
+//	"Error retrieving lease lock" err="Get …" lock="kube-system/kube-scheduler"                     (1.33 and later)
+//	Failed to update lock: etcdserver: request timed out
+func lockFailed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	reason := cmp.Or(table.ErrorOf(r), scan.After(scan.After(text, "rror retrieving resource lock ", "ailed to update lock"), ": "))
+	why := apiReason(reason)
+	e := ofCluster(event.KindAPIFailed, "a controller cannot read or renew the lease by which it leads: "+cmp.Or(apiWords[why], table.Clip(reason)))
+	e.Fields = []event.Field{event.FieldWhat.Text("lock"), event.FieldReason.Text(why)}
+	if why != "other" {
+		e.AddFields(event.FieldHow.Text(why))
+	}
+	e.AddFields(serverFields(reason)...)
+	e.AddFields(event.FieldError.Text(table.Clip(reason)))
+	return e, why != "other" && why != "not-found" && why != "forbidden" && !strings.Contains(reason, "cannot be fulfilled")
+}
+
+// toldShutdown is the state of a pod that ended with its node, which the kubelet held up for it
+// (1.20 and later), or that came too late:
+//
+//	message: Pod was terminated in response to imminent node shutdown.
+//	Message: Pod was rejected as the node is shutting down.
+func toldShutdown(r *event.Record) (event.Event, bool) {
+	said := "Pod was terminated in response to imminent node shutdown."
+	if strings.Contains(r.Raw, "rejected as the node") {
+		said = "Pod was rejected as the node is shutting down."
+	}
+	return ofCluster(
+		event.KindKubeEvent, "NodeShutdown: "+said, event.FieldReason.Text("NodeShutdown"), event.FieldObject.Text("Pod"),
+		event.FieldMessage.Text(said), event.FieldType.Text("Warning"), event.FieldFrom.Text("kubelet"),
+	), r.Unit == ""
+}
+
+// spotTaken is the notice that the provider takes a spot machine back, as Karpenter and
+// aws-node-termination-handler log it:
+//
+//	INF Adding new event to the event store event={… "Description":"Spot ITN received. Instance will be interrupted at 2025-05-16T08:31:24Z \n" …}
+//	{"level":"INFO",…,"message":"initiating delete from interruption message",…,"messageKind":"spot_interrupted",…}      (SpotInterruptionKind before 0.33)
+func spotTaken(r *event.Record) (event.Event, bool) {
+	handler, message := "aws-node-termination-handler", "notice of a spot interruption"
+	if strings.Contains(r.Raw, "initiating delete from interruption message") {
+		handler = "karpenter"
+		if !scan.ContainsAny(r.Raw, []string{"spot_interrupted", "SpotInterruptionKind"}) {
+			return event.Event{}, false
+		}
+	}
+	return nodeEventOf("SpotInterruption", "", message, handler), true
+}
+
+// rebootOrdered is a machine that an operator of the cluster starts anew: OpenShift's
+// machine-config-daemon, or kured.
+//
+//	update.go:1906] initiating reboot: Node will reboot into config rendered-worker-98ba
+//	time="…" level=info msg="Commanding reboot for node: worker-1"
+func rebootOrdered(r *event.Record) (event.Event, bool) {
+	who := "machine-config-daemon"
+	if strings.Contains(r.Raw, "Commanding reboot") {
+		who = "kured"
+	}
+	e := ofCluster(event.KindShutdown, who+" restarts the machine", event.FieldWhat.Text("reboot"))
+	return e, who == "kured" || strings.Contains(r.Raw, "initiating reboot: ")
+}
+
+// kubeadmFailed is kubeadm 1.13 to 1.36 that cannot make a node of the machine:
+//
+//	[ERROR Swap]: running with swap on is not supported. Please disable swap
+//	error execution phase kubelet-start: error uploading crisocket: timed out waiting for the condition
+//	… could not find a JWS signature in the cluster-info ConfigMap for token ID "abcdef"
+func kubeadmFailed(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	if r.Unit != "" {
+		return event.Event{}, false
+	}
+	if reason := scan.After(text, "[ERROR Swap]: "); reason != "" {
+		e := event.New(
+			event.KindStartFailed, "kubeadm refuses a node with swap, as its kubelet does", event.FieldReason.Text("swap"), event.FieldError.Text(reason),
+		)
+		e.Component = "kubelet"
+		return e, true
+	}
+	what, why, said := "register", "", scan.After(text, "error uploading crisocket: ")
+	says := "kubeadm finds no node that its kubelet has registered: " + table.Clip(said)
+	if said == "" {
+		what, why, said = "join", "unauthorized", strings.TrimSpace(text)
+		says = "the token by which the node is to join is expired, or unknown"
+	}
+	why = cmp.Or(why, apiReason(said))
+	return ofCluster(
+		event.KindAPIFailed, says, event.FieldWhat.Text(what), event.FieldReason.Text(why), event.FieldHow.Text(why), event.FieldError.Text(table.Clip(said)),
+	), true
+}
+
+// controlPlaneExpired is a row of kubeadm certs check-expiration (1.20 and later):
+//
+//	CERTIFICATE                EXPIRES                  RESIDUAL TIME   CERTIFICATE AUTHORITY   EXTERNALLY MANAGED
+//	apiserver                  Aug 22, 2026 10:11 UTC   <invalid>       ca                      no
+func controlPlaneExpired(r *event.Record) (event.Event, bool) {
+	words := strings.Fields(r.Message())
+	const columns = 8
+	if r.Unit != "" || len(words) < columns || words[6] != "<invalid>" || words[5] != "UTC" || !strings.HasSuffix(words[2], ",") {
+		return event.Event{}, false
+	}
+	name := words[0]
+	e := ofCluster(
+		event.KindCertificate, "the certificate "+name+" of the control plane is expired", event.FieldWhat.Text("expired"), event.FieldOf.Text("control-plane"),
+		event.FieldSince.Text(strings.Join(words[1:6], " ")),
+	)
+	return e, true
+}
+
+// noServingCertificate is a kubelet that has no certificate to serve with, as its clients see it:
+//
+//	Error from server: Get "https://10.0.0.5:10250/containerLogs/…": remote error: tls: internal error
+func noServingCertificate(r *event.Record) (event.Event, bool) {
+	e := event.New(
+		event.KindCertificate, "a kubelet has no certificate to serve with", event.FieldWhat.Text("missing"), event.FieldOf.Text("server"),
+	)
+	e.Component = "kubelet"
+	return e, strings.Contains(r.Raw, ":10250/")
+}
+
+// windowsServiceEnds is the service manager of Windows about a service that ended by itself:
+//
+//	The kubelet service terminated unexpectedly.  It has done this 3 time(s).
+func windowsServiceEnds(r *event.Record) (event.Event, bool) {
+	name, _ := scan.Between(r.Raw, "The ", " service terminated unexpectedly.")
+	owner := daemon.OfUnit(strings.ToLower(name) + ".service")
+	if name == "Docker Engine" {
+		owner = "dockerd"
+	}
+	e := event.New(
+		event.KindUnitExit, "the service "+name+" of Windows ended by itself", event.FieldUnit.Text(name), event.FieldDaemon.Text(owner),
+		event.FieldHow.Text("terminated unexpectedly"),
+	)
+	if slices.Contains([]string{"containerd", "dockerd"}, owner) {
+		e.AddFields(event.FieldRuntime.Text(owner))
+	}
+	e.Component, e.Source = "node", facts.Node
+	return e, r.Unit == "" && owner != ""
+}
