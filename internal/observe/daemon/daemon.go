@@ -46,6 +46,9 @@ func Writer(unit string) string {
 	case "sudo":
 		return Operator
 	}
+	if strings.HasPrefix(unit, "(") && strings.HasSuffix(unit, ")") { // a child of PID 1 before it runs its program
+		return "systemd"
+	}
 	if strings.HasSuffix(unit, ".scope") { // of a container, under the name of who runs it
 		return ""
 	}

@@ -12,6 +12,7 @@ import (
 // writingCalls are the names that Go gives the calls that need space or an inode.
 var writingCalls = []string{
 	"open", "write", "mkdir", "create", "creat", "rename", "symlink", "link", "sync", "fsync", "close", "truncate", "fallocate", "mknod", "copy_file_range",
+	"data",                                  // of logind: Failed to save session data
 	"directory", "writing", "file", "touch", // of mkdir, cp and touch: cannot create directory, error writing, cannot create regular file
 }
 

@@ -17,14 +17,15 @@ var Bus = table.Table{
 	Relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd", table.HostProgram},
 	Rows: []table.Row{
 		{[]string{"maximum number of active connections", "exceeded its "}, busLimit},
-		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out"}, activationTimeout},
+		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out", "login1 timed out"}, activationTimeout},
 		{[]string{"Argument list too long"}, unitsFull},
 		{[]string{"destination has a full message queue"}, queueFull},
 		{systemdWaits, systemdTimeout},
 		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, callTimeout},
 		{[]string{"sd-bus call: "}, crunCall},
 		{[]string{"system_bus_socket", "run/systemd/private", "dbus connection failed after", "ailed to connect to bus: ", "ailed to get D-Bus connection: "}, busUnreachable},
-		{[]string{"ailed to set up API bus: ", "ailed to get initial list of names: "}, managerUnserved},
+		{managerWaits, managerUnserved},
+		{[]string{"Too many concurrent connections, refusing"}, managerRefuses},
 		{[]string{"Failed to start message bus: "}, busNotStarted},
 	},
 }
@@ -37,13 +38,15 @@ var systemdWaits = []string{
 	"Failed to list sessions: ", "Failed to list names: ", "Failed to execute operation: ", "Failed to retrieve unit ", "Failed to get unit ",
 	"waiting for systemd to create ", "waiting for systemd to remove ",
 	"waiting for StartTransientUnit",
-	"waiting for StopUnit", "ailed to create session: ",
+	"waiting for StopUnit", "ailed to create session: ", "Failed to start user service", "Failed to abandon session scope", "Failed to stop session scope",
+	"Failed to start unit ", "Failed to wait for response: ",
 }
 
 // busLimit is the bus refusing what one user asks of it:
 //
 //	dbus-daemon  [system] The maximum number of active connections for UID 0 has been reached (max_connections_per_user=256)
 //	its clients  Failed to open connection to "system" message bus: The maximum number of active connections for UID 0 has been reached
+//	dbus-daemon  [system] The maximum number of active connections has been reached (max_completed_connections=2048)
 //	dbus-broker  UID 0 exceeded its 'bytes' quota on UID 0.
 func busLimit(r *event.Record) (event.Event, bool) {
 	text := r.Raw
@@ -51,6 +54,12 @@ func busLimit(r *event.Record) (event.Event, bool) {
 	limit := "connections"
 	if uid == "" {
 		quota, rest, ok := strings.Cut(text, " exceeded its '")
+		if strings.Contains(text, "number of active connections has been reached") { // of all users together
+			return event.New(
+				event.KindBusLimit, "the bus takes no more connections, of root as of others: its limit of all is reached",
+				event.FieldUID.Text("0"), event.FieldLimit.Text(limit), event.FieldOnContainer.Bool(table.AboutContainer(r)),
+			), true
+		}
 		if !ok || !strings.Contains(rest, "' quota on UID ") {
 			return event.Event{}, false
 		}
@@ -204,18 +213,37 @@ func busUnreachable(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
+// managerRefuses is PID 1 with as many connections to its own socket as it takes, 512 up to 232 and
+// 4096 since: it takes none from systemctl or from a runtime that asks it there.
+//
+//	Too many concurrent connections, refusing
+func managerRefuses(r *event.Record) (event.Event, bool) {
+	return event.New(
+		event.KindBusUnreachable, "PID 1 takes no more connections: too many are open", event.FieldError.Text(strings.TrimSpace(r.Message())),
+		event.FieldRunc.Bool(false), event.FieldAgain.Bool(false), event.FieldOnContainer.Bool(false),
+	), table.FromManager(r) || r.Unit == ""
+}
+
+// managerWaits are what PID 1 says of a call to the bus.
+var managerWaits = []string{
+	"ailed to set up API bus: ", "ailed to get initial list of names: ", "ailed to subscribe to activation signal: ", "ailed to register name: ",
+	"ailed to register match for Disconnected", "ailed to subscribe to NameOwnerChanged",
+}
+
 // managerUnserved is PID 1 itself, to which the bus does not answer when it registers there
 // (core/dbus.c); it waits 25 s for each:
 //
 //	Failed to get initial list of names: Connection timed out      (229 to 237)
 //	Failed to set up API bus: Connection timed out
+//	Failed to subscribe to activation signal: Connection timed out      (238 to 241)
+//	Failed to register name: Connection timed out
 func managerUnserved(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	e := event.New(
 		event.KindBusUnreachable, "the bus does not serve PID 1", event.FieldError.Text(text), event.FieldRunc.Bool(false),
 		event.FieldAgain.Bool(false), event.FieldOnContainer.Bool(false),
 	)
-	return e, table.FromManager(r) && strings.HasPrefix(text, "Failed to ")
+	return e, table.FromManager(r) && strings.HasPrefix(text, "Failed to ") && scan.ContainsAny(text, connectErrors)
 }
 
 // busNotStarted is the last word of a dbus-daemon that cannot start (bus/main.c):

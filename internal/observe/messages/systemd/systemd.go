@@ -47,12 +47,19 @@ var Table = table.Table{
 		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
 		{runtimeJobs("Failed to start "), runtimeJob("Failed to start ", event.KindUnitStartFailed, "systemd could not start ")},
 		{[]string{"/start failed with result '"}, startJobFailed},
+		{kubeletJobs("Failed to start "), serviceJob("Failed to start ", "kubelet", event.KindUnitStartFailed, "systemd could not start ")},
+		{
+			append(runtimeJobs("Dependency failed for "), kubeletJobs("Dependency failed for ")...),
+			dependencyFailed,
+		},
+		{cannotRun, programNotRun},
 		{[]string{"Dependency failed for ", "Failed to mount ", ".mount: Mounting timed out", ".mount mounting timed out"}, mountFailed},
 		{[]string{"Timed out waiting for device "}, deviceLate},
 		{runtimeJobs("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
 		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
 		{[]string{"D-Bus System Message Bus"}, serviceJob("Started ", "dbus", event.KindUnitStart, "systemd has started ")},
-		{[]string{"Stopping " + daemon.Kubelet.Description, "Stopping kubelet.service", "Stopping Kubelet", "Stopping Kubernetes Kubelet"}, serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
+		{append(kubeletJobs("Stopping "), "snap application microk8s.daemon-kubelite", "snap application k8s.kubelet"), serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
+		{[]string{"snap application microk8s.daemon-containerd", "snap application k8s.containerd"}, serviceJob("Stopping ", "containerd", event.KindUnitStop, "systemd stops ")},
 	},
 }
 
@@ -443,13 +450,73 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 //
 //	Stopping kubelet: The Kubernetes Node Agent...    Started D-Bus System Message Bus.     (≤ 248)
 //	Stopping kubelet.service - kubelet: The Kubernetes Node Agent...
-//	Stopping Kubelet...      (Bottlerocket; OpenShift "Kubernetes Kubelet")
+//	Stopping Kubelet...      (Bottlerocket; OpenShift "Kubernetes Kubelet", k3s "Lightweight Kubernetes")
+//	Stopping Service for snap application microk8s.daemon-kubelite...
+//	Failed to start kubelet: The Kubernetes Node Agent.
+//
+// systemctl's "Failed to start kubelet.service: Connection timed out" is about systemctl.
 func serviceJob(verb, name string, kind event.Kind, text string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
+		what, ok := strings.CutPrefix(r.Message(), verb)
 		e := newUnitEvent(name, name)
 		e.Kind, e.Text = kind, text+name+".service"
-		return e, strings.HasPrefix(r.Message(), verb) && (r.Unit == "" || table.FromManager(r))
+		return e, ok && !strings.HasPrefix(what, name+".service: ") && (r.Unit == "" || table.FromManager(r))
 	}
+}
+
+// kubeletJobs are the starts of what systemd writes about a job of the unit that holds a kubelet.
+func kubeletJobs(verb string) []string {
+	var all []string
+	for _, name := range []string{
+		daemon.Kubelet.Description, "kubelet.service", "Kubelet", "Kubernetes Kubelet", "Lightweight Kubernetes", "Rancher Kubernetes Engine", "k3s", "rke2-",
+	} {
+		all = append(all, verb+name)
+	}
+	return all
+}
+
+// dependencyFailed is a runtime or a kubelet that systemd does not start, because what its unit
+// requires did not start:
+//
+//	Dependency failed for kubelet: The Kubernetes Node Agent.
+//	Dependency failed for docker.service - Docker Application Container Engine.      (≥ 249)
+func dependencyFailed(r *event.Record) (event.Event, bool) {
+	what, ok := strings.CutPrefix(r.Message(), "Dependency failed for ")
+	if !ok || r.Unit != "" && !table.FromManager(r) {
+		return event.Event{}, false
+	}
+	unit, name := "kubelet", "kubelet"
+	for _, known := range daemon.Runtimes {
+		if strings.HasPrefix(what, known.Description) || strings.HasPrefix(what, known.Names[0]+".service") {
+			unit, name = known.Names[0], known.Component
+		}
+	}
+	e := newUnitEvent(unit, name)
+	e.Kind, e.Text = event.KindUnitStartFailed, "systemd does not start "+unit+".service: what it needs did not start"
+	return e, true
+}
+
+// cannotRun are what systemd says of a unit whose program it cannot run.
+var cannotRun = []string{
+	": Failed at step ", ": Failed to execute ", ": Unable to locate executable ", ": Failed to load environment files", ": Failed to run 'start",
+	": Failed to spawn 'start",
+}
+
+// programNotRun is a runtime, a kubelet or a service that they need whose program systemd cannot
+// run; it says so in a child that was to become that program, and in its own name:
+//
+//	kubelet.service: Failed at step EXEC spawning /usr/bin/kubelet: No such file or directory      (219: "Failed at step EXEC spawning …" without its unit)
+//	kubelet.service: Unable to locate executable '/usr/bin/kubelet': No such file or directory      (≥ 248; ≥ 254 as "(kubelet)[4242]")
+//	kubelet.service: Failed to execute command: Permission denied
+//	kubelet.service: Failed to load environment files: No such file or directory
+//	kubelet.service: Failed to run 'start' task: No such file or directory      (≥ 254 "Failed to spawn 'start' task")
+func programNotRun(r *event.Record) (event.Event, bool) {
+	e, reason, ok := splitUnitLine(r)
+	if !ok {
+		return event.Event{}, false
+	}
+	e.Kind, e.Text = event.KindUnitStartFailed, "systemd cannot run the program of "+e.Fields[0].Value.Text()+": "+reason
+	return e, true
 }
 
 func reexecuted(r *event.Record) (event.Event, bool) {
