@@ -16,8 +16,9 @@ var Bus = table.Table{
 	Component: "dbus",
 	Relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd", table.HostProgram},
 	Rows: []table.Row{
-		{[]string{"maximum number of active connections", "exceeded its "}, busLimit},
-		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out", "login1 timed out"}, activationTimeout},
+		{[]string{"maximum number of active connections", "exceeded its ", "disconnected as it does not have the resources"}, busLimit},
+		{[]string{"maximum number of pending replies"}, table.Says(event.KindPendingReplies, "too many unanswered calls to PID 1")},
+		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out", "login1 timed out", "StartServiceByName for "}, activationTimeout},
 		{[]string{"Argument list too long"}, unitsFull},
 		{[]string{"destination has a full message queue"}, queueFull},
 		{systemdWaits, systemdTimeout},
@@ -48,8 +49,15 @@ var systemdWaits = []string{
 //	its clients  Failed to open connection to "system" message bus: The maximum number of active connections for UID 0 has been reached
 //	dbus-daemon  [system] The maximum number of active connections has been reached (max_completed_connections=2048)
 //	dbus-broker  UID 0 exceeded its 'bytes' quota on UID 0.
+//	dbus-broker  Peer :1.24 is being disconnected as it does not have the resources to receive a reply or unicast signal it expects.
 func busLimit(r *event.Record) (event.Event, bool) {
 	text := r.Raw
+	if client, ok := scan.Between(text, "Peer ", " is being disconnected as it does not have the resources"); ok {
+		return event.New(
+			event.KindBusLimit, "the bus shuts out its client "+client+", which does not read what it is sent", event.FieldLimit.Text("queue"),
+			event.FieldOnContainer.Bool(false),
+		), daemon.Writer(r.Unit) == "dbus" || r.Unit == ""
+	}
 	uid := scan.Digits(scan.After(text, "active connections for UID "))
 	limit := "connections"
 	if uid == "" {
@@ -77,6 +85,7 @@ func busLimit(r *event.Record) (event.Event, bool) {
 //
 //	[system] Failed to activate service 'org.freedesktop.systemd1': timed out (service_start_timeout=25000ms)
 //	Activation of org.freedesktop.PolicyKit1 timed out      (dbus ≤ 1.10)
+//	Error calling StartServiceByName for org.freedesktop.PolicyKit1: Timeout was reached (g-io-error-quark, 24)      (GLib, in pkttyagent and others)
 //	Failed to get properties: Failed to activate service 'org.freedesktop.systemd1': timed out (…)      (systemctl)
 //	Cannot start container <id>: [8] System error: Activation of org.freedesktop.systemd1 timed out      (docker 1.6 to 1.8)
 func activationTimeout(r *event.Record) (event.Event, bool) {
@@ -87,7 +96,10 @@ func activationTimeout(r *event.Record) (event.Event, bool) {
 	if !ok {
 		service, ok = scan.Between(text, "Activation of ", " ")
 	}
-	if !ok || !strings.Contains(text, "timed out") {
+	if !ok {
+		service, ok = scan.Between(text, "StartServiceByName for ", ": ")
+	}
+	if !ok || !scan.ContainsAny(text, []string{"timed out", "Timeout was reached"}) {
 		return event.Event{}, false
 	}
 	e := event.New(event.KindActivationTimeout, "nobody answers for "+service+" on the bus")

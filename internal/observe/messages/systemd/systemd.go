@@ -23,7 +23,6 @@ var Table = table.Table{
 		{[]string{".scope - libcontainer", "Started libcontainer container"}, scopeStarted},
 		{[]string{"Failed to add PIDs to scope", ".scope: Failed with result 'resources'"}, scopeFailed},
 		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
-		{[]string{"maximum number of pending replies"}, table.Says(event.KindPendingReplies, "too many unanswered calls to PID 1")},
 		{[]string{"Failed to introspect object"}, introspectTimeout},
 		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookieSeen},
 		{[]string{"Reexecuting"}, reexecuted},
@@ -53,7 +52,7 @@ var Table = table.Table{
 			dependencyFailed,
 		},
 		{cannotRun, programNotRun},
-		{[]string{"Dependency failed for ", "Failed to mount ", ".mount: Mounting timed out", ".mount mounting timed out"}, mountFailed},
+		{[]string{"Dependency failed for ", "Failed to mount ", ".mount: Mounting timed out", ".mount mounting timed out", "You are in emergency mode", "Reached target Emergency Mode", "Started Emergency Shell"}, mountFailed},
 		{[]string{"Timed out waiting for device "}, deviceLate},
 		{runtimeJobs("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
 		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
@@ -285,8 +284,17 @@ func startJobFailed(r *event.Record) (event.Event, bool) {
 //	Dependency failed for /var/lib/docker.      (its device did not appear, or did not pass fsck; ≥ 249: "… for var-lib-docker.mount - /var/lib/docker.")
 //	Failed to mount /var/lib/containerd.
 //	var-lib-docker.mount: Mounting timed out. Terminating.      (219: "var-lib-docker.mount mounting timed out. Stopping.")
+//
+// Where it could not, the start of the machine ends in a shell:
+//
+//	You are in emergency mode. After logging in, type "journalctl -xb" to view system logs, …
+//	Reached target Emergency Mode.      (≥ 249: "Reached target emergency.target - Emergency Mode."; also: Started Emergency Shell.)
 func mountFailed(r *event.Record) (event.Event, bool) {
 	text := r.Message()
+	if strings.Contains(text, "mergency ") {
+		return event.New(event.KindMountFailed, "the start of the machine has ended in emergency mode"),
+			r.Unit == "" && strings.HasPrefix(text, "You are in ") || table.FromManager(r)
+	}
 	target := scan.After(text, "Dependency failed for ", "Failed to mount ")
 	if _, described, ok := strings.Cut(target, " - "); ok {
 		target = described

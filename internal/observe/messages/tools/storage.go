@@ -19,7 +19,7 @@ var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProg
 	{[]string{": remaining active paths: 1"}, lastPath},
 	{[]string{": Disable queueing", " failed faulty ", " checker reports path is down", ": mark as failed", "checker failed path ", ": path offline"}, failedPath},
 	{[]string{"WARNING: Thin pool "}, thinPoolFull},
-	{failedPools, poolListed},
+	{append(failedPools, "twi-aotz--", "twi-aot---"), poolListed},
 	{[]string{" out_of_data_space ", " thin-pool Fail"}, poolStatus},
 	{[]string{"Failed to write entry (", "Failed to create new system journal: "}, journalFull},
 	{[]string{"left on logging partition", "write error - see https://www.rsyslog"}, logDiskFull},
@@ -133,14 +133,20 @@ var failedPools = []string{"twi-aot-D-", "twi-aotzD-", "twi-aot-M-", "twi-aotzM-
 // poolListed is a row of lvs:
 //
 //	thinpool         vgpaas twi-aot-D- 80.00g             100.00 0.12
+//	thinpool         docker twi-aotz-- 95.00g             100.00 45.12
 func poolListed(r *event.Record) (event.Event, bool) {
 	words := strings.Fields(r.Message())
-	if len(words) < 4 || !slices.Contains(failedPools, words[2]) {
+	if len(words) < 5 || r.Unit != "" || !strings.HasPrefix(words[2], "twi-") {
+		return event.Event{}, false
+	}
+	used, err := strconv.ParseFloat(words[4], 64)
+	full := err == nil && used >= fullPool
+	if !slices.Contains(failedPools, words[2]) && !full {
 		return event.Event{}, false
 	}
 	pool := words[1] + "/" + words[0]
 	e := event.New(event.KindBlockError, "the thin pool "+pool, event.FieldDevice.Text("dm-thin "+pool))
-	if words[2][8] == 'D' {
+	if words[2][8] == 'D' || full {
 		e.Text += " has no space left: what writes to its disks waits for it, or fails"
 		e.AddFields(event.FieldWhat.Text("full"))
 		return e, true
