@@ -39,7 +39,7 @@ func Writer(unit string) string {
 	case "":
 		return ""
 	// journalctl -o with-unit names the unit
-	case "systemd", "systemd-logind", "systemd-oomd", "init.scope", "systemd-logind.service":
+	case "systemd", "systemd-logind", "systemd-oomd", "systemd-shutdown", "init.scope", "systemd-logind.service":
 		return "systemd"
 	case "kernel":
 		return "kernel"

@@ -15,6 +15,7 @@ import (
 // was pasted.
 var Faults = table.Table{Unnamed: "kernel", Rows: []table.Row{
 	{[]string{"segfault at ", " general protection ", " trap invalid opcode ", " trap int3 ", " trap divide error ", " trap stack segment ", " trap bounds "}, programFault},
+	{[]string{" dumped core", " - dumping core"}, coreDumped},
 }}
 
 // programFault is the kernel's line (arch/x86/mm/fault.c and arch/x86/kernel/traps.c) on a daemon
@@ -53,6 +54,23 @@ func programFault(r *event.Record) (event.Event, bool) {
 	e.IDs.PID, _ = strconv.Atoi(pid)
 	e.Component, e.Source = component, "kernel.log"
 	return e, component != "" && e.IDs.PID > 1 && fault != ""
+}
+
+// coreDumped is who keeps the memory of programs that have crashed, about such a program:
+//
+//	systemd-coredump[4300]: Process 1203 (containerd) of user 0 dumped core.      (since 248 behind "[🡕] ")
+//	abrt-hook-ccpp[4300]: Process 1203 (dockerd) of user 0 killed by SIGABRT - dumping core
+func coreDumped(r *event.Record) (event.Event, bool) {
+	pid, rest, ok := strings.Cut(scan.After(r.Message(), "Process "), " (")
+	name, how, ended := strings.Cut(rest, ") of user ")
+	reason := "a core was dumped"
+	if signal, found := scan.Between(how, " killed by ", " - "); found {
+		reason = signal
+	}
+	e := event.New(event.KindCrash, name+" ("+pid+") crashed: "+reason, event.FieldReason.Text(reason), event.FieldComm.Text(name))
+	e.IDs.PID, _ = strconv.Atoi(pid)
+	e.Component, e.Source = daemon.OfProcess(name), "kernel.log"
+	return e, ok && ended && e.Component != "" && e.IDs.PID > 1
 }
 
 // doubts are what the kernel says of its own state when it finds it wrong and goes on.

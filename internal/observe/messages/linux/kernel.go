@@ -67,7 +67,7 @@ var Table = table.Table{
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
 		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period ", " kthread starved for ", " kthread timer wakeup didn't happen", " jiffies g="}, rcuStall},
 		{[]string{"Kernel panic - not syncing"}, kernelPanic},
-		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted", "critical temperature reached", "Shutdown request received - "}, kernelShutdown},
+		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted", "critical temperature reached", "Shutdown request received - ", "sysrq: Resetting", "SysRq : Resetting", "sysrq: Trigger a crash", "SysRq : Trigger a crash"}, kernelShutdown},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
 		{
 			[]string{"RT throttling activated"},
@@ -384,6 +384,7 @@ func kernelPanic(r *event.Record) (event.Event, bool) {
 //	reboot: Power down
 //	reboot: System halted
 //	thermal thermal_zone0: critical temperature reached (105 C), shutting down      (since 5.x "thermal_zone0: acpitz: critical temperature reached[, shutting down]")
+//	sysrq: Resetting      (somebody wrote b to /proc/sysrq-trigger; up to 5.0 "SysRq : Resetting"; also: Trigger a crash)
 //	hv_utils: Shutdown request received - graceful shutdown initiated      (Hyper-V, Azure)
 func kernelShutdown(r *event.Record) (event.Event, bool) {
 	for _, end := range []struct{ text, what string }{
@@ -392,6 +393,10 @@ func kernelShutdown(r *event.Record) (event.Event, bool) {
 		{"reboot: System halted", "halt"},
 		{"critical temperature reached", "poweroff"},
 		{"hv_utils: Shutdown request received - ", "poweroff"},
+		{"sysrq: Resetting", "reboot"},
+		{"SysRq : Resetting", "reboot"},
+		{"sysrq: Trigger a crash", "reboot"},
+		{"SysRq : Trigger a crash", "reboot"},
 	} {
 		if strings.Contains(r.Message(), end.text) {
 			return event.New(event.KindShutdown, "the machine goes down: "+end.what, event.FieldWhat.Text(end.what)), true

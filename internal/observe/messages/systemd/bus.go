@@ -24,7 +24,7 @@ var Bus = table.Table{
 		{systemdWaits, systemdTimeout},
 		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, callTimeout},
 		{[]string{"sd-bus call: "}, crunCall},
-		{[]string{"system_bus_socket", "run/systemd/private", "dbus connection failed after", "ailed to connect to bus: ", "ailed to get D-Bus connection: "}, busUnreachable},
+		{[]string{"system_bus_socket", "run/systemd/private", "dbus connection failed after", "ailed to connect to bus: ", "ailed to connect to system bus: ", "ailed to get D-Bus connection: "}, busUnreachable},
 		{managerWaits, managerUnserved},
 		{[]string{"Too many concurrent connections, refusing"}, managerRefuses},
 		{[]string{"Failed to start message bus: "}, busNotStarted},
@@ -201,17 +201,17 @@ func crunCall(r *event.Record) (event.Event, bool) {
 //	dial unix /run/systemd/private: connect: resource temporarily unavailable      (its backlog is full: PID 1 accepts nothing)
 //	dial unix /run/dbus/system_bus_socket: connect: connection refused
 //	dbus connection failed after several retries: …      (runc ≥ 1.4, after seven tries and some 13 s)
-//	Failed to connect to bus: Connection refused      (systemctl, busctl)
+//	Failed to connect to bus: Connection refused      (systemctl, busctl; logind "to system bus")
 //	Failed to get D-Bus connection: Connection refused      (systemctl up to 229)
 func busUnreachable(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	again := strings.Contains(text, "dbus connection failed after several retries")
 	reason, _, _ := strings.Cut(scan.After(text, "dbus connection failed after several retries: "), `"`)
 	if !again {
-		if !scan.ContainsAny(text, []string{"dial unix ", "ailed to connect to bus: ", "ailed to get D-Bus connection: "}) || !scan.ContainsAny(text, connectErrors) {
+		if !scan.ContainsAny(text, []string{"dial unix ", "ailed to connect to bus: ", "ailed to connect to system bus: ", "ailed to get D-Bus connection: "}) || !scan.ContainsAny(text, connectErrors) {
 			return event.Event{}, false
 		}
-		reason, _, _ = strings.Cut(scan.After(text, "dial unix ", "ailed to connect to bus: ", "ailed to get D-Bus connection: "), `"`)
+		reason, _, _ = strings.Cut(scan.After(text, "dial unix ", "ailed to connect to bus: ", "ailed to connect to system bus: ", "ailed to get D-Bus connection: "), `"`)
 	}
 	e := event.New(event.KindBusUnreachable, "nobody takes a connection to the bus")
 	if strings.Contains(reason, "systemd/private") {

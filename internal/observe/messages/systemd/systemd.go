@@ -39,7 +39,11 @@ var Table = table.Table{
 		{[]string{"topping timed out. Killing", "till around after"}, scopeLate},
 		{[]string{"Scheduled restart job", "scheduling restart."}, unitRestart},
 		{[]string{"request repeated too quickly"}, unitGivenUp},
-		{[]string{"System is rebooting", "System is powering down", "Power key pressed", "The system will "}, shutdown},
+		{[]string{
+			"System is rebooting", "System is powering down", "Power key pressed", "The system will ", "The system is going down for ", "Reached target System Reboot",
+			"Reached target reboot.target", "Reached target System Power Off", "Reached target poweroff.target", "Sending SIGTERM to remaining processes",
+			"reboot-required, rebooting", "systemctl reboot] for node", "Commanding reboot for node",
+		}, shutdown},
 		// the system's manager says so when somebody else has set the clock
 		{[]string{"Time has been changed"}, clockChanged},
 		{[]string{" loaded units listed"}, unitCount},
@@ -52,6 +56,7 @@ var Table = table.Table{
 			dependencyFailed,
 		},
 		{cannotRun, programNotRun},
+		{[]string{".service failed because ", "A dependency job for "}, startCommandFailed},
 		{[]string{"Dependency failed for ", "Failed to mount ", ".mount: Mounting timed out", ".mount mounting timed out", "You are in emergency mode", "Reached target Emergency Mode", "Started Emergency Shell"}, mountFailed},
 		{[]string{"Timed out waiting for device "}, deviceLate},
 		{runtimeJobs("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
@@ -399,6 +404,14 @@ func unitGivenUp(r *event.Record) (event.Event, bool) {
 //
 //	System is rebooting.           System is powering down.       Power key pressed short.
 //	The system will reboot now!    The system will power off now!      (≥ 254)
+//	Reached target System Reboot.      (of PID 1; ≥ 249 "Reached target reboot.target - System Reboot."; also: Power Off)
+//	Sending SIGTERM to remaining processes...      (systemd-shutdown)
+//	The system is going down for reboot NOW!      (to everybody who is logged in; also: poweroff, system halt)
+//
+// Or that of whoever tells it to:
+//
+//	WARNING Found /var/run/reboot-required, rebooting      (unattended-upgrades)
+//	level=info msg="Commanding reboot for node: node-1"      (kured; since 1.4 "Running command: [… /bin/systemctl reboot] for node: node-1")
 func shutdown(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	what := ""
@@ -407,7 +420,14 @@ func shutdown(r *event.Record) (event.Event, bool) {
 		what = "reboot"
 	case strings.HasPrefix(text, "System is powering down"), strings.HasPrefix(text, "The system will power off "):
 		what = "poweroff"
-	case strings.HasPrefix(text, "Power key pressed"):
+	case strings.HasPrefix(text, "Reached target reboot.target"), strings.HasPrefix(text, "Reached target System Reboot"),
+		strings.Contains(text, "The system is going down for reboot "),
+		r.Unit == "" && scan.ContainsAny(text, []string{"reboot-required, rebooting", "reboot] for node: ", "Commanding reboot for node: "}):
+		what = "reboot"
+	case strings.HasPrefix(text, "Reached target poweroff.target"), strings.HasPrefix(text, "Reached target System Power Off"),
+		strings.Contains(text, "The system is going down for "):
+		what = "poweroff"
+	case strings.HasPrefix(text, "Power key pressed"), strings.HasPrefix(text, "Sending SIGTERM to remaining processes"):
 		what = "shutdown"
 	}
 	e := event.New(event.KindShutdown, "the machine is told to end: "+what, event.FieldWhat.Text(what))
@@ -433,6 +453,9 @@ func runtimeJobs(verb string) []string {
 //
 //	Stopping Docker Application Container Engine...                       (≤ 248)
 //	Stopping docker.service - Docker Application Container Engine...      (≥ 249)
+//
+// What systemctl says of a unit that it could not start is of systemctl's own call, or there is no
+// such unit; but for one that somebody has masked.
 func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		what, ok := strings.CutPrefix(r.Message(), verb)
@@ -441,6 +464,9 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 		}
 		for _, known := range daemon.Runtimes {
 			unit := known.Names[0] + ".service"
+			if strings.HasPrefix(what, unit+": ") && !strings.HasSuffix(strings.TrimSpace(what), " is masked.") {
+				return event.Event{}, false
+			}
 			if strings.HasPrefix(what, unit) || strings.HasPrefix(what, known.Description) {
 				e := event.New(kind, text+unit)
 				e.Fields = []event.Field{
@@ -508,6 +534,26 @@ func dependencyFailed(r *event.Record) (event.Event, bool) {
 var cannotRun = []string{
 	": Failed at step ", ": Failed to execute ", ": Unable to locate executable ", ": Failed to load environment files", ": Failed to run 'start",
 	": Failed to spawn 'start",
+}
+
+// startCommandFailed is systemctl on such a unit whose start it has waited for:
+//
+//	Job for containerd.service failed because a timeout was exceeded.      (also: because the control process exited with error code)
+//	A dependency job for docker.service failed. See 'journalctl -xe' for details.
+func startCommandFailed(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	unit, reason, ok := strings.Cut(scan.After(text, "Job for ", "A dependency job for "), ".service failed")
+	name := daemon.Service(unit)
+	if !ok || name == "" || r.Unit != "" || !strings.HasPrefix(text, "Job for ") && !strings.HasPrefix(text, "A dependency job for ") {
+		return event.Event{}, false
+	}
+	e := newUnitEvent(unit, name)
+	reason, _, _ = strings.Cut(strings.TrimPrefix(reason, " because "), ".")
+	e.Kind, e.Text = event.KindUnitStartFailed, "systemd could not start "+unit+".service: "+reason
+	if reason == "" {
+		e.Text = "systemd does not start " + unit + ".service: what it needs did not start"
+	}
+	return e, true
 }
 
 // programNotRun is a runtime, a kubelet or a service that they need whose program systemd cannot
