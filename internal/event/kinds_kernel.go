@@ -103,8 +103,9 @@ var kernelKinds = []KindInfo{
 		comm,
 		text(FieldFunction, "that tries, as kmem_zone_alloc"),
 	}},
-	{Kind: KindPageAllocFailed, About: "an allocation of pages failed", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindPageAllocFailed, About: "an allocation of pages failed, or found none for seconds", IDs: ofLine, Fields: []FieldInfo{
 		comm,
+		measure(FieldSeconds, "seconds", "for which it has found none, where the line says it"),
 		count(FieldOrder, "of the allocation: 2 to that power pages"),
 	}},
 	{Kind: KindSlabFailed, About: "an allocation failed that counts towards a memory cgroup", IDs: ofLine, Fields: []FieldInfo{

@@ -481,14 +481,19 @@ func allocDeadlock(r *event.Record) (event.Event, bool) {
 // allocation stalls for 10004ms, order:0, mode:0x14200ca(…).
 func pageAllocFailed(r *event.Record) (event.Event, bool) {
 	comm, rest, ok := strings.Cut(r.Message(), ": page allocation failure: order:")
+	stalled := ""
 	if !ok {
 		comm, rest, _ = strings.Cut(r.Message(), ": page allocation stalls for ")
-		_, rest, ok = strings.Cut(rest, ", order:")
+		stalled, rest, ok = strings.Cut(rest, "ms, order:")
 	}
 	if i := strings.LastIndexByte(comm, ']'); i >= 0 { // the stamp of dmesg
 		comm = strings.TrimSpace(comm[i+1:])
 	}
 	e := event.New(event.KindPageAllocFailed, "no pages for "+comm, event.FieldComm.Text(comm))
+	if ms, err := strconv.Atoi(stalled); err == nil {
+		e.Text = "no pages for " + comm + " for " + strconv.Itoa(ms/1000) + " s"
+		e.AddFields(event.FieldSeconds.Int(ms / 1000))
+	}
 	e.AddNumber(event.FieldOrder, scan.Digits(rest))
 	return e, ok
 }
