@@ -39,7 +39,7 @@ func Writer(unit string) string {
 	case "":
 		return ""
 	// journalctl -o with-unit names the unit
-	case "systemd", "systemd-logind", "systemd-oomd", "systemd-shutdown", "init.scope", "systemd-logind.service":
+	case "systemd", "systemd-logind", "systemd-oomd", "systemd-shutdown", "systemd-fsck", "init.scope", "systemd-logind.service":
 		return "systemd"
 	case "kernel":
 		return "kernel"
@@ -169,7 +169,7 @@ var Kubelet = runtime{
 	"kubelet",
 	[]string{
 		"kubelet", "k3s", "k3s-agent", "rke2", "rke2-server", "rke2-agent", "snap.microk8s.daemon-kubelite", "snap.microk8s.daemon-kubelet", "snap.k8s.kubelet",
-		"origin-node", "atomic-openshift-node",
+		"origin-node", "atomic-openshift-node", "k0sworker", "k0scontroller",
 	},
 	"kubelet: The Kubernetes Node Agent",
 }

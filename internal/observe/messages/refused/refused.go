@@ -22,7 +22,7 @@ var Table = table.Table{
 	Rows: []table.Row{
 		{[]string{"fork/exec ", "pthread_create failed", "create new OS thread", "-thread limit"}, forkFailed},
 		{[]string{"fork/exec ", ": fork: Cannot allocate memory", "ailed to fork: Cannot allocate memory"}, noMemory},
-		{[]string{": fork: ", "Cannot fork", "CAN'T FORK", "ailed to fork"}, shellForkFailed},
+		{[]string{": fork: ", "Cannot fork", "CAN'T FORK", "ailed to fork", "unable to fork: "}, shellForkFailed},
 		{cgroupMakers, cgroupFailed},
 		{[]string{"dbus: connection closed by user"}, busClosed},
 		{[]string{"avc:  denied", "avc: denied", " apparmor="}, accessDenied},

@@ -50,20 +50,22 @@ var Table = table.Table{
 		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
 		{runtimeJobs("Failed to start "), runtimeJob("Failed to start ", event.KindUnitStartFailed, "systemd could not start ")},
 		{[]string{"/start failed with result '"}, startJobFailed},
-		{kubeletJobs("Failed to start "), serviceJob("Failed to start ", "kubelet", event.KindUnitStartFailed, "systemd could not start ")},
+		{append(kubeletJobs("Failed to start "), snapKubelets...), serviceJob("Failed to start ", "kubelet", event.KindUnitStartFailed, "systemd could not start ")},
+		{snapRuntimes, serviceJob("Failed to start ", "containerd", event.KindUnitStartFailed, "systemd could not start ")},
+		{failedServices(), serviceNotStarted},
 		{
 			append(runtimeJobs("Dependency failed for "), kubeletJobs("Dependency failed for ")...),
 			dependencyFailed,
 		},
 		{cannotRun, programNotRun},
 		{[]string{".service failed because ", "A dependency job for "}, startCommandFailed},
-		{[]string{"Dependency failed for ", "Failed to mount ", ".mount: Mounting timed out", ".mount mounting timed out", "You are in emergency mode", "Reached target Emergency Mode", "Started Emergency Shell"}, mountFailed},
+		{[]string{"Dependency failed for ", "Failed to mount ", ".mount: Mounting timed out", ".mount mounting timed out", "You are in emergency mode", "Reached target Emergency Mode", "Started Emergency Shell", "Failed to start File System Check on ", "INCONSISTENCY; RUN fsck"}, mountFailed},
 		{[]string{"Timed out waiting for device "}, deviceLate},
 		{runtimeJobs("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
 		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
 		{[]string{"D-Bus System Message Bus"}, serviceJob("Started ", "dbus", event.KindUnitStart, "systemd has started ")},
-		{append(kubeletJobs("Stopping "), "snap application microk8s.daemon-kubelite", "snap application k8s.kubelet"), serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
-		{[]string{"snap application microk8s.daemon-containerd", "snap application k8s.containerd"}, serviceJob("Stopping ", "containerd", event.KindUnitStop, "systemd stops ")},
+		{append(kubeletJobs("Stopping "), snapKubelets...), serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
+		{snapRuntimes, serviceJob("Stopping ", "containerd", event.KindUnitStop, "systemd stops ")},
 	},
 }
 
@@ -290,12 +292,23 @@ func startJobFailed(r *event.Record) (event.Event, bool) {
 //	Failed to mount /var/lib/containerd.
 //	var-lib-docker.mount: Mounting timed out. Terminating.      (219: "var-lib-docker.mount mounting timed out. Stopping.")
 //
+//	Failed to start File System Check on /dev/nvme1n1.
+//	/dev/nvme1n1: UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.      (systemd-fsck)
+//
 // Where it could not, the start of the machine ends in a shell:
 //
 //	You are in emergency mode. After logging in, type "journalctl -xb" to view system logs, …
 //	Reached target Emergency Mode.      (≥ 249: "Reached target emergency.target - Emergency Mode."; also: Started Emergency Shell.)
 func mountFailed(r *event.Record) (event.Event, bool) {
 	text := r.Message()
+	if device := scan.After(text, "Failed to start File System Check on "); device != "" || strings.Contains(text, "INCONSISTENCY; RUN fsck") {
+		if device == "" {
+			device, _, _ = strings.Cut(text, ":")
+		}
+		device = strings.TrimRight(device, ".")
+		return event.New(event.KindMountFailed, "the file system on "+device+" is damaged, and its check did not mend it", event.FieldDevice.Text(device)),
+			!strings.Contains(device, " ") && (r.Unit == "" || table.FromManager(r) || r.Unit == "systemd-fsck")
+	}
 	if strings.Contains(text, "mergency ") {
 		return event.New(event.KindMountFailed, "the start of the machine has ended in emergency mode"),
 			r.Unit == "" && strings.HasPrefix(text, "You are in ") || table.FromManager(r)
@@ -496,6 +509,50 @@ func serviceJob(verb, name string, kind event.Kind, text string) func(*event.Rec
 		e.Kind, e.Text = kind, text+name+".service"
 		return e, ok && !strings.HasPrefix(what, name+".service: ") && (r.Unit == "" || table.FromManager(r))
 	}
+}
+
+// snapKubelets and snapRuntimes are how systemd describes the units of MicroK8s and of Canonical's
+// Kubernetes.
+var (
+	snapKubelets = []string{"snap application microk8s.daemon-kubelite", "snap application k8s.kubelet"}
+	snapRuntimes = []string{"snap application microk8s.daemon-containerd", "snap application k8s.containerd"}
+)
+
+// neededServices are how systemd describes units that daemons of the node need.
+var neededServices = []struct{ description, unit string }{
+	{"D-Bus System Message Bus", "dbus"},
+	{"dbus.service", "dbus"},
+	{"dbus-broker.service", "dbus-broker"},
+	{"Journal Service", "systemd-journald"},
+	{"systemd-journald.service", "systemd-journald"},
+	{"Login Service", "systemd-logind"},
+	{"User Login Management", "systemd-logind"},
+	{"systemd-logind.service", "systemd-logind"},
+}
+
+// failedServices are the starts of the lines that [serviceNotStarted] makes an event of.
+func failedServices() []string {
+	var all []string
+	for _, s := range neededServices {
+		all = append(all, "Failed to start "+s.description)
+	}
+	return all
+}
+
+// serviceNotStarted is systemd's word about such a unit:
+//
+//	Failed to start D-Bus System Message Bus.
+//	Failed to start systemd-logind.service - User Login Management.      (≥ 249; "Login Service" up to 247)
+func serviceNotStarted(r *event.Record) (event.Event, bool) {
+	what, ok := strings.CutPrefix(r.Message(), "Failed to start ")
+	for _, s := range neededServices {
+		if rest, known := strings.CutPrefix(what, s.description); ok && known && !strings.HasPrefix(rest, ": ") {
+			e := newUnitEvent(s.unit, daemon.Service(s.unit))
+			e.Kind, e.Text = event.KindUnitStartFailed, "systemd could not start "+s.unit+".service"
+			return e, r.Unit == "" || table.FromManager(r)
+		}
+	}
+	return event.Event{}, false
 }
 
 // kubeletJobs are the starts of what systemd writes about a job of the unit that holds a kubelet.
