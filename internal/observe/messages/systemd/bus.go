@@ -16,8 +16,7 @@ var Bus = table.Table{
 	Component: "dbus",
 	Relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd", table.HostProgram},
 	Rows: []table.Row{
-		{[]string{"maximum number of active connections", "exceeded its ", "disconnected as it does not have the resources"}, busLimit},
-		{[]string{"maximum number of pending replies"}, table.Says(event.KindPendingReplies, "too many unanswered calls to PID 1")},
+		{[]string{"maximum number of active connections", "exceeded its ", "disconnected as it does not have the resources", "maximum number of pending replies for "}, busLimit},
 		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out", "login1 timed out", "StartServiceByName for "}, activationTimeout},
 		{[]string{"Argument list too long"}, unitsFull},
 		{[]string{"destination has a full message queue"}, queueFull},
@@ -48,6 +47,7 @@ var systemdWaits = []string{
 //	dbus-daemon  [system] The maximum number of active connections for UID 0 has been reached (max_connections_per_user=256)
 //	its clients  Failed to open connection to "system" message bus: The maximum number of active connections for UID 0 has been reached
 //	dbus-daemon  [system] The maximum number of active connections has been reached (max_completed_connections=2048)
+//	dbus-daemon  [system] The maximum number of pending replies for ":1.5" (uid=0 pid=1203 comm="/usr/bin/kubelet") has been reached (max_replies_per_connection=50000)
 //	dbus-broker  UID 0 exceeded its 'bytes' quota on UID 0.
 //	dbus-broker  Peer :1.24 is being disconnected as it does not have the resources to receive a reply or unicast signal it expects.
 func busLimit(r *event.Record) (event.Event, bool) {
@@ -55,6 +55,12 @@ func busLimit(r *event.Record) (event.Event, bool) {
 	if client, ok := scan.Between(text, "Peer ", " is being disconnected as it does not have the resources"); ok {
 		return event.New(
 			event.KindBusLimit, "the bus shuts out its client "+client+", which does not read what it is sent", event.FieldLimit.Text("queue"),
+			event.FieldOnContainer.Bool(false),
+		), daemon.Writer(r.Unit) == "dbus" || r.Unit == ""
+	}
+	if client, ok := scan.Between(text, "number of pending replies for ", " has been reached"); ok { // who does not answer it is not said
+		return event.New(
+			event.KindBusLimit, "the bus refuses further calls of "+client+", which waits for too many answers", event.FieldLimit.Text("replies"),
 			event.FieldOnContainer.Bool(false),
 		), daemon.Writer(r.Unit) == "dbus" || r.Unit == ""
 	}

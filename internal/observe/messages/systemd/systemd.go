@@ -23,6 +23,7 @@ var Table = table.Table{
 		{[]string{".scope - libcontainer", "Started libcontainer container"}, scopeStarted},
 		{[]string{"Failed to add PIDs to scope", ".scope: Failed with result 'resources'"}, scopeFailed},
 		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
+		{[]string{"maximum number of pending replies"}, table.Says(event.KindPendingReplies, "too many unanswered calls to PID 1", "pending replies per connection")},
 		{[]string{"Failed to introspect object"}, introspectTimeout},
 		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookieSeen},
 		{[]string{"Reexecuting"}, reexecuted},
