@@ -40,8 +40,8 @@ func udevTimeout(r *event.Record) (event.Event, bool) {
 		device = name
 	} else if name, rest, ok := strings.Cut(text, ": Spawned process '"); ok && (killed || strings.Contains(rest, " is taking longer than ")) {
 		device = name
-	} else if i := strings.Index(text, "/dev/"); i >= 0 && killed {
-		device = strings.Trim(scan.FirstWord(text[i+len("/dev/"):]), "'")
+	} else if _, node, ok := strings.Cut(text, "/dev/"); ok && killed {
+		device = strings.Trim(scan.FirstWord(node), "'")
 	}
 	what := "udev waits long for the rules of "
 	if killed {
