@@ -71,9 +71,9 @@ var kernelKinds = []KindInfo{
 		measure(FieldSeconds, "seconds", "for which nothing of it was sent, where the line says it"),
 		oneOf(FieldWhat, "where the driver says it: the unit that sends hangs, or the card's firmware is dead", "hang", "dead"),
 	}},
-	{Kind: KindLinkDown, About: "a network card has lost its link, up to the line that says it has it again", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindLinkDown, About: "a network card has lost its link or its address, up to the line that says it has it again", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as eno1"),
-		oneOf(FieldWhat, "the card alone, one that a bond uses, or a bond of which no card has a link", "port", "port-of-bond", "bond"),
+		oneOf(FieldWhat, "the card alone, one that a bond uses, a bond of which no card has a link, or a card whose address no server of DHCP renews", "port", "port-of-bond", "bond", "address"),
 	}},
 	{Kind: KindServerSilent, About: "a file server does not answer, up to the line that says it answers again", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldProtocol, "how it is reached", "nfs", "cifs", "ceph", "gluster"),
@@ -103,8 +103,9 @@ var kernelKinds = []KindInfo{
 		comm,
 		text(FieldFunction, "that tries, as kmem_zone_alloc"),
 	}},
-	{Kind: KindPageAllocFailed, About: "an allocation of pages failed", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindPageAllocFailed, About: "an allocation of pages failed, or found none for seconds", IDs: ofLine, Fields: []FieldInfo{
 		comm,
+		measure(FieldSeconds, "seconds", "for which it has found none, where the line says it"),
 		count(FieldOrder, "of the allocation: 2 to that power pages"),
 	}},
 	{Kind: KindSlabFailed, About: "an allocation failed that counts towards a memory cgroup", IDs: ofLine, Fields: []FieldInfo{

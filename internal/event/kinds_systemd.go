@@ -194,7 +194,7 @@ var systemdKinds = []KindInfo{
 		text(FieldCall, "as open, mkdir or write"),
 		text(FieldError, "as written"),
 	}},
-	{Kind: KindIOError, About: "a call of a daemon on a file failed with an input/output error: the disk fails, or its file system has shut down", IDs: ofContainer, Fields: []FieldInfo{
+	{Kind: KindIOError, About: "a call of a daemon on a file failed with an input/output error, or because its file system is damaged: the disk fails, or the file system has shut down", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldPath, "of the file"),
 		text(FieldCall, "as stat, open or read"),
 	}},

@@ -39,12 +39,15 @@ func Writer(unit string) string {
 	case "":
 		return ""
 	// journalctl -o with-unit names the unit
-	case "systemd", "systemd-logind", "systemd-oomd", "init.scope", "systemd-logind.service":
+	case "systemd", "systemd-logind", "systemd-oomd", "systemd-shutdown", "systemd-fsck", "init.scope", "systemd-logind.service":
 		return "systemd"
 	case "kernel":
 		return "kernel"
 	case "sudo":
 		return Operator
+	}
+	if strings.HasPrefix(unit, "(") && strings.HasSuffix(unit, ")") { // a child of PID 1 before it runs its program
+		return "systemd"
 	}
 	if strings.HasSuffix(unit, ".scope") { // of a container, under the name of who runs it
 		return ""
@@ -166,7 +169,7 @@ var Kubelet = runtime{
 	"kubelet",
 	[]string{
 		"kubelet", "k3s", "k3s-agent", "rke2", "rke2-server", "rke2-agent", "snap.microk8s.daemon-kubelite", "snap.microk8s.daemon-kubelet", "snap.k8s.kubelet",
-		"origin-node", "atomic-openshift-node",
+		"origin-node", "atomic-openshift-node", "k0sworker", "k0scontroller",
 	},
 	"kubelet: The Kubernetes Node Agent",
 }

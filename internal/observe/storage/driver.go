@@ -21,6 +21,8 @@ type driverText struct {
 const (
 	timeout = "timeout"
 	reset   = "reset"
+	failed  = "error"
+	says    = "health"
 	aborts  = "the driver aborts a request to "
 	resets  = "the driver resets "
 )
@@ -36,6 +38,26 @@ var driverTexts = []driverText{
 	{"ontroller lockup detected", "", timeout, ""},
 	{"Device offlined - not ready after error recovery", "", timeout, ""},
 	{"exception Emask", " frozen", timeout, ""},
+	{"exception Emask", "ata", failed, ""},
+	{": failed command: ", "ata", failed, ""},
+	{": error: { ", "ata", failed, ""},
+	{": revalidation failed (errno=", "ata", failed, ""},
+	{": lost interrupt (Status ", "ata", timeout, ""},
+	{".00: disabled", "ata", failed, ""},
+	{": link is slow to respond", "ata", timeout, ""},
+	{": softreset failed (", "ata", timeout, ""},
+	{": hard resetting link", "ata", reset, resets},
+	{" (sct 0x", " @ LBA ", failed, ""},
+	{"Sense Key : Medium Error", "sd ", says, ""},
+	{"Sense Key : Hardware Error", "sd ", says, ""},
+	{"Add. Sense: Unrecovered read error", "sd ", says, ""},
+	{"Unexpected sense: PD ", "megaraid_sas", says, ""},
+	{" is now DEGRADED", "megaraid_sas", says, ""},
+	{" is now OFFLINE", "megaraid_sas", failed, ""},
+	{"Controller encountered a fatal error and was reset", "", reset, resets},
+	{"FW in FAULT state", "megaraid_sas", timeout, ""},
+	{"SAS host is non-operational", "", timeout, ""},
+	{"fault_state(0x", "sas", timeout, ""},
 	{"qc timeout (cmd", "", timeout, ""},
 	{"COMRESET failed", "", timeout, ""},
 	{": ping timeout of ", " secs expired", timeout, ""},
@@ -113,6 +135,17 @@ func DriverTexts() []string {
 //	sd 3:0:0:1: [sdd] tag#12 FAILED Result: hostbyte=DID_NO_CONNECT driverbyte=DRIVER_OK cmd_age=0s      (also DID_TRANSPORT_DISRUPTED, …_FAILFAST, DID_BAD_TARGET)
 //	sd 0:0:0:0: Device offlined - not ready after error recovery
 //	ata1.00: exception Emask 0x0 SAct 0x7 SErr 0x0 action 0x6 frozen      (frozen: a command ran into its time limit)
+//	ata1.00: exception Emask 0x0 SAct 0x0 SErr 0x0 action 0x0      (not frozen: the disk answered with an error)
+//	ata1.00: failed command: READ FPDMA QUEUED
+//	ata1.00: error: { UNC }
+//	ata1.00: disabled      (the kernel has given it up)
+//	ata1: hard resetting link      (also: link is slow to respond, softreset failed, lost interrupt, revalidation failed)
+//	sd 0:0:0:0: [sda] tag#0 Sense Key : Medium Error [current]      (up to 4.x without the tag; also Hardware Error)
+//	megaraid_sas 0000:03:00.0: Found FW in FAULT state, will reset adapter scsi0.
+//	megaraid_sas 0000:03:00.0: 2324 (678901234s/0x0001/FATAL) - VD 00/0 is now OFFLINE
+//	mpt3sas_cm0: SAS host is non-operational !!!!
+//	mpt3sas_cm0: fault_state(0x5854)!
+//	nvme0n1: I/O Cmd(0x2) @ LBA 1234, 8 blocks, I/O Error (sct 0x3 / sc 0x71)      (since 5.18; since 5.19 also the command's name)
 //	ata1.00: qc timeout (cmd 0xec)
 //	 connection1:0: ping timeout of 5 secs expired, recv timeout 5, last rx 4402, last ping 4407, now 4412      (iSCSI)
 //	 connection1:0: detected conn error (1020)      (1020: the target closed it; 1022: the ping above)
@@ -138,6 +171,10 @@ func Driver(r *event.Record) (event.Event, bool) {
 			e.Text = count + " requests to " + device + " are without an answer"
 		case d.what == timeout:
 			e.Text = device + " does not answer"
+		case d.what == failed:
+			e.Text = "I/O errors on " + device
+		case d.what == says:
+			e.Text = "the disk " + device + " says that it fails"
 		}
 		return e, true
 	}

@@ -23,6 +23,14 @@ import (
 //	rbd: rbd3: write 4000 at 3c1c0000 result -108      (108: the cluster has shut this client out)
 //	rbd: rbd3: encountered watch error: -107
 //	device-mapper: multipath: 253:5: Failing path 8:64.
+//	EXT4-fs warning (device sda1): ext4_end_bio:343: I/O error 10 writing to inode 131081 …      (-28: no space is left below it)
+//	EXT4-fs (sda1): previous I/O error to superblock detected      (also: I/O error while writing superblock)
+//	EXT4-fs (sda1): failed to convert unwritten extents to written extents -- potential data loss!  (inode 12, error -5)
+//	dm-3: writeback error on inode 131, offset 0, sector 1234      (of XFS, since 4.x)
+//	XFS (dm-1): Failing async write on buffer block 0x5a3100. Retrying async write.
+//	Read-error on swap-device (253:0:1234567)      (also: Write-error)
+//
+// A floppy disk or a CD that is not there fails at each boot of many virtual machines.
 func Failure(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	what := "error"
@@ -30,14 +38,23 @@ func Failure(r *event.Record) (event.Event, bool) {
 		text, "I/O error, dev ", "I/O error on dev ", "I/O error on device ", "I/O error in filesystem (\"",
 		"I/O error on ",
 	))
-	if device == "" && strings.Contains(text, "I/O error") {
-		device, _ = scan.Between(text, "XFS (", ")")
+	full := false
+	if device == "" && scan.ContainsAny(text, []string{"I/O error", "potential data loss", "Failing async write "}) {
+		device = mountedDevice(text)
+		full = strings.Contains(text, "I/O error -28 ") || strings.HasSuffix(strings.TrimSpace(text), "error -28)")
 	}
 	if device == "" && strings.Contains(text, ": error -5 ") { // EIO
 		device, _ = scan.Between(text, "(device ", ")")
 	}
 	switch {
+	case full:
+		what = "full"
 	case device != "":
+	case strings.Contains(text, ": writeback error on inode "):
+		device, _, _ = strings.Cut(text, ": writeback error on ")
+		device = device[strings.LastIndexByte(device, ' ')+1:]
+	case strings.Contains(text, "rror on swap-device ("):
+		device = "swap-device " + scan.FirstWord(scan.After(text, "rror on swap-device ("))
 	case strings.Contains(text, "xfs_log_force: error "):
 		device, _ = scan.Between(text, "XFS (", ")")
 	case strings.Contains(text, ": encountered watch error: ") || strings.Contains(text, " result -"):
@@ -57,25 +74,52 @@ func Failure(r *event.Record) (event.Event, bool) {
 	return event.New(
 		event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device),
 		event.FieldWhat.Text(what),
-	), device != ""
+	), device != "" && !isRemovable(device)
+}
+
+// isRemovable says that a disk is a floppy disk or a CD.
+func isRemovable(device string) bool {
+	name := strings.TrimRight(device, "0123456789")
+	return name != device && (name == "fd" || name == "sr")
+}
+
+// mountedDevice is the disk of the file system that speaks in a line of ext4, XFS or Btrfs; empty
+// where none does.
+func mountedDevice(text string) string {
+	for _, begin := range []string{"XFS (", "EXT4-fs (", "(device "} {
+		if device, ok := scan.Between(text, begin, ")"); ok {
+			device, _, _ = strings.Cut(strings.ReplaceAll(device, ":", " "), " ") // "sda2: state EA"
+			return device
+		}
+	}
+	return ""
 }
 
 // Refusal is a request that a disk refused, or that was not sent to it any more:
 //
 //	blk_update_request: critical medium error, dev sda, sector 2048      (without its first words after 5.16)
+//	blk_update_request: critical space allocation error, dev sda, sector 2048      (a volume of a thin pool that is full)
+//	blk_update_request: timeout error, dev sdb, sector 2048      (also: recoverable transport, critical nexus, protection)
 //	device offline error, dev sda, sector 2048 op 0x1:(WRITE)
 //	sd 2:0:0:0: [sda] rejecting I/O to offline device      (up to 4.x without the name)
 func Refusal(r *event.Record) (event.Event, bool) {
 	device := scan.FirstWord(scan.After(
 		r.Message(), "critical medium error, dev ", "critical target error, dev ", "device offline error, dev ",
+		"critical space allocation error, dev ", "critical nexus error, dev ", "transport error, dev ", "timeout error, dev ", "protection error, dev ",
 	))
 	if device == "" && strings.Contains(r.Message(), "rejecting I/O to ") {
 		device = deviceIn(r.Message())
 	}
 	device = strings.Trim(device, ",")
+	what, says := "error", "I/O errors on "+device
+	if strings.Contains(r.Message(), "space allocation error") {
+		what, says = "full", "the storage below "+device+" has no space left for what is written to it"
+	}
+	// many disks cannot discard blocks, or fill them with zeroes, and lose nothing by it
+	optional := scan.ContainsAny(r.Message(), []string{":(DISCARD)", ":(WRITE_ZEROES)", ":(WRITE_SAME)"})
 	return event.New(
-		event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device), event.FieldWhat.Text("error"),
-	), device != ""
+		event.KindBlockError, says, event.FieldDevice.Text(device), event.FieldWhat.Text(what),
+	), device != "" && !optional && !isRemovable(device)
 }
 
 // Damage is a file system that finds itself damaged, or stops for it:
@@ -83,21 +127,26 @@ func Refusal(r *event.Record) (event.Event, bool) {
 //	EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm kubelet: reading directory lblock 0
 //	XFS (dm-0): Metadata corruption detected at xfs_agf_read_verify+0x1/0x2 [xfs], xfs_agf block 0x1
 //	XFS (dm-0): Filesystem has been shut down due to log error (0x2).      (>= 5.13; before: "Log I/O Error Detected. Shutting down filesystem")
+//	XFS (vdb): Internal error XFS_WANT_CORRUPTED_GOTO at line 1635 of file fs/xfs/libxfs/xfs_alloc.c.  Caller …
+//	XFS (vdb): Unmount and run xfs_repair
 //	BTRFS error (device sda2): …
+//	BTRFS: error (device sda2: state EA) in btrfs_commit_transaction:2460: errno=-5 IO failure
+//	BTRFS: error (device sda2) in btrfs_run_delayed_refs:2150: errno=-28 No space left
+//	BTRFS warning (device sda2): csum failed root 5 ino 257 off 0 …
+//	EXT4-fs (sda1): error count since last fsck: 12      (once a day)
+//	EXT4-fs (sda1): error loading journal      (also: unable to read superblock)
 func Damage(r *event.Record) (event.Event, bool) {
 	text := r.Message()
-	device, ok := scan.Between(text, "EXT4-fs error (device ", ")")
-	if !ok {
-		device, ok = scan.Between(text, "XFS (", ")")
-	}
-	if !ok && strings.Contains(text, "BTRFS ") {
-		device, ok = scan.Between(text, "(device ", ")")
-	}
-	device, _, _ = strings.Cut(strings.ReplaceAll(device, ":", " "), " ") // "sda2: state EA"
-	return event.New(
+	device := mountedDevice(text)
+	e := event.New(
 		event.KindBlockError, "the file system on "+device+" is damaged", event.FieldDevice.Text(device),
 		event.FieldWhat.Text("file-system"),
-	), ok && device != ""
+	)
+	if strings.Contains(text, " errno=-28 ") { // ENOSPC
+		e.Text = "the file system on " + device + " has no space left"
+		e.Fields[1] = event.FieldWhat.Text("full")
+	}
+	return e, device != "" && scan.ContainsAny(text, []string{"EXT4-fs ", "XFS (", "BTRFS"})
 }
 
 // ReadOnly is a file system that takes no more writes after an error:
@@ -106,13 +155,15 @@ func Damage(r *event.Record) (event.Event, bool) {
 //	BTRFS info (device sda2 state E): forced readonly
 //	XFS (dm-4): I/O Error Detected. Shutting down filesystem      (XFS knows no read-only: nothing can be read either)
 //	XFS (dm-0): Filesystem has been shut down due to log error (0x2).      (>= 5.13)
+//	XFS (sdb1): xfs_do_force_shutdown(0x2) called from line 1203 of file fs/xfs/xfs_log.c. …      (up to 5.12)
+//	XFS (dm-0): Please unmount the filesystem and rectify the problem(s)      (up to 4.x "umount")
 func ReadOnly(r *event.Record) (event.Event, bool) {
 	text, state := r.Message(), "is read-only now"
 	device, ok := scan.Between(text, "EXT4-fs (", "): Remounting filesystem read-only")
 	if !ok && strings.HasSuffix(text, ": forced readonly") {
 		device, ok = scan.Between(text, "(device ", ")")
 	}
-	if !ok && scan.ContainsAny(text, []string{"Shutting down filesystem", "ilesystem has been shut down"}) {
+	if !ok && scan.ContainsAny(text, []string{"Shutting down filesystem", "ilesystem has been shut down", "xfs_do_force_shutdown(", "mount the filesystem and rectify"}) {
 		device, ok = scan.Between(text, "XFS (", ")")
 		state = "has shut down: every access to it fails"
 	}
@@ -128,13 +179,22 @@ func ReadOnly(r *event.Record) (event.Event, bool) {
 //
 //	overlayfs: failed to get redirect (-5)      (also origin, metacopy)
 //	overlayfs: failed to verify origin (a/b, ino=7, err=-117)
+//
+// A layer of a runtime that is not there is damage, too, of what the runtime keeps:
+//
+//	overlayfs: failed to resolve '/var/lib/docker/overlay2/l/ABC': -2
 func Overlay(r *event.Record) (event.Event, bool) {
 	text := strings.TrimRight(r.Message(), " ")
 	what := "error"
-	if strings.HasSuffix(text, "-117)") {
+	if strings.HasSuffix(text, "-117)") || strings.HasSuffix(text, "': -117") {
 		what = "file-system"
 	}
-	failed := scan.ContainsAny(text, []string{"(-5)", " err=-5)", "(-117)", " err=-117)"})
+	if layer, gone := scan.Between(text, "failed to resolve '", "': -2"); gone {
+		return event.New(
+			event.KindLayersDamaged, "a layer of the runtime is not there: "+layer, event.FieldWhat.Text("layer"), event.FieldError.Text("no such file or directory"),
+		), scan.ContainsAny(layer, []string{"/overlay2/", "/containerd/", "/snapshots/", "/containers/storage/"})
+	}
+	failed := scan.ContainsAny(text, []string{"(-5)", " err=-5)", "(-117)", " err=-117)", "': -5", "': -117"})
 	return event.New(
 		event.KindBlockError, "overlayfs cannot read the directories below it", event.FieldDevice.Text("overlay"),
 		event.FieldWhat.Text(what),
@@ -148,8 +208,16 @@ func Overlay(r *event.Record) (event.Event, bool) {
 //	device-mapper: thin: 253:4: switching pool to read-only mode
 //	device-mapper: thin: 253:4: switching pool to fail mode
 //	device-mapper: thin: 253:4: unable to service pool target messages in READ_ONLY or FAIL mode
+//	device-mapper: thin: 253:4: no free data space available.      (also: metadata)
+//	device-mapper: thin: 253:4: metadata operation 'dm_pool_alloc_data_block' failed: error = -28
+//	device-mapper: thin: 253:4: aborting current metadata transaction
+//	device-mapper: space map metadata: unable to allocate new metadata block
+//	device-mapper: block manager: btree_node validator check failed for block 1234
 func ThinPool(r *event.Record) (event.Event, bool) {
 	text := r.Message()
+	if e, ok := thinMetadata(strings.TrimSpace(text)); ok {
+		return e, ok
+	}
 	pool, mode, ok := strings.Cut(scan.After(text, "device-mapper: thin: "), ": switching pool to ")
 	if before, _, refuses := strings.Cut(pool, ": unable to service pool target messages"); refuses {
 		pool, mode, ok = before, "fail", true
@@ -168,6 +236,26 @@ func ThinPool(r *event.Record) (event.Event, bool) {
 	return e, ok && pool != ""
 }
 
+// thinMetadata is such a pool whose own records find no room, or cannot be read or written.
+func thinMetadata(text string) (event.Event, bool) {
+	told, ok := strings.CutPrefix(text, "device-mapper: ")
+	pool, rest, named := strings.Cut(scan.After(told, "thin: "), ": ")
+	if !named {
+		pool, rest = "metadata", told
+	}
+	e := event.New(event.KindBlockError, "the thin pool "+pool+" has no space left", event.FieldDevice.Text("dm-thin "+pool))
+	switch {
+	case strings.HasPrefix(rest, "no free "), strings.HasSuffix(rest, " failed: error = -28"), strings.HasPrefix(rest, "space map metadata: unable to allocate"):
+		e.AddFields(event.FieldWhat.Text("full"))
+	case strings.HasPrefix(rest, "metadata operation "), strings.HasPrefix(rest, "aborting current metadata"), strings.Contains(rest, " validator check failed for block "):
+		e.Text = "the records of the thin pool " + pool + " cannot be read or written"
+		e.AddFields(event.FieldWhat.Text("error"))
+	default:
+		return event.Event{}, false
+	}
+	return e, ok
+}
+
 // LostWrite is what ext4 says of data that a program believes to be written, and for which the file
 // system, or the thin pool below it, has no space; other errors of the same line are the disk's.
 //
@@ -175,6 +263,9 @@ func ThinPool(r *event.Record) (event.Event, bool) {
 func LostWrite(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	device, ok := scan.Between(text, "EXT4-fs (", "): Delayed block allocation failed ")
+	if !ok {
+		device, ok = scan.Between(text, "EXT4-fs (", "): This should not happen!! Data will be lost") // the line below it
+	}
 	e := event.New(event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device), event.FieldWhat.Text("error"))
 	if strings.HasSuffix(strings.TrimSpace(text), " with error 28") { // ENOSPC
 		e.Text = "the file system on " + device + " has no space left: what was written to it is lost"
@@ -191,9 +282,19 @@ func LostWrite(r *event.Record) (event.Event, bool) {
 //	nvme nvme1: controller is down; will reset: CSTS=0x3, PCI_STATUS=0x10
 //	nvme nvme1: Device not ready; aborting reset, CSTS=0x1      (the reset did not help)
 //	nvme nvme1: Removing after probe failure status: -19      (up to 6.3; "Disabling device after reset failure: -19" since)
+//	nvme nvme1: frozen state error detected, reset controller
+//	nvme nvme2: queue 1: timeout request 0x5e type 4      (of NVMe over TCP; so are the next)
+//	nvme nvme2: failed nvme_keep_alive_end_io error=10
+//	nvme nvme2: starting error recovery
+//	nvme nvme2: Reconnecting in 10 seconds...
+//	nvme nvme2: failed to connect socket: -110
 func NVMeTimeout(r *event.Record) (event.Event, bool) {
 	device, rest, ok := strings.Cut(scan.After(r.Raw, "nvme "), ": ")
-	for _, start := range [...]string{"I/O ", "controller is down", "Device not ready; aborting reset", "Removing after probe failure", "Disabling device after reset failure"} {
+	for _, start := range [...]string{
+		"I/O ", "controller is down", "Device not ready; aborting reset", "Removing after probe failure", "Disabling device after reset failure",
+		"frozen state error detected", "queue ", "failed nvme_keep_alive_end_io", "starting error recovery", "Reconnecting in ", "failed to connect socket",
+		"Identify Controller failed",
+	} {
 		if ok && strings.HasPrefix(rest, start) {
 			if !strings.HasPrefix(device, "nvme") { // the address on the bus
 				device = "nvme " + device

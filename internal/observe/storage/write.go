@@ -12,6 +12,7 @@ import (
 // writingCalls are the names that Go gives the calls that need space or an inode.
 var writingCalls = []string{
 	"open", "write", "mkdir", "create", "creat", "rename", "symlink", "link", "sync", "fsync", "close", "truncate", "fallocate", "mknod", "copy_file_range",
+	"data",                                  // of logind: Failed to save session data
 	"directory", "writing", "file", "touch", // of mkdir, cp and touch: cannot create directory, error writing, cannot create regular file
 }
 
@@ -44,18 +45,24 @@ func RefusedWrite(kind event.Kind, says, reason string) func(r *event.Record) (e
 	}
 }
 
-// FailedCall makes an event of EIO of a call on a file, with the words of Go's os package or of
-// glibc:
+// FailedCall makes an event of EIO, or of EUCLEAN, of a call on a file, with the words of Go's os
+// package or of glibc:
 //
 //	lstat /run/containerd/io.containerd.runtime.v2.task/system/etcd/rootfs: input/output error
 //	open /var/lib/kubelet/pods/<uid>/etc-hosts: input/output error
+//	lstat /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/7: structure needs cleaning
 //
 // A volume of a pod, and what is below the root of a container, may lie anywhere.
 func FailedCall(r *event.Record) (event.Event, bool) {
 	text := strings.ReplaceAll(r.Raw, `\"`, `"`)
-	before, _, ok := strings.Cut(text, ": input/output error")
-	if !ok {
-		before, _, ok = strings.Cut(text, ": Input/output error")
+	before, ok, says := "", false, "an input/output error at "
+	for _, reason := range [...]string{": input/output error", ": Input/output error", ": structure needs cleaning", ": Structure needs cleaning"} {
+		if !ok {
+			before, _, ok = strings.Cut(text, reason)
+			if ok && strings.HasSuffix(reason, "cleaning") {
+				says = "the file system is damaged at "
+			}
+		}
 	}
 	words := strings.FieldsFunc(before[max(0, len(before)-maxCall):], func(c rune) bool { return strings.ContainsRune(" :\"'‘’=(", c) })
 	if !ok || len(words) < 2 {
@@ -63,7 +70,7 @@ func FailedCall(r *event.Record) (event.Event, bool) {
 	}
 	path, call := words[len(words)-1], words[len(words)-2]
 	e := event.New(
-		event.KindIOError, "an input/output error at "+path, event.FieldPath.Text(path), event.FieldCall.Text(call),
+		event.KindIOError, says+path, event.FieldPath.Text(path), event.FieldCall.Text(call),
 	)
 	e.IDs.Container = scan.FindID(path)
 	return e, strings.HasPrefix(path, "/") && !scan.ContainsAny(path, []string{"/rootfs/", "/volumes/", "/volumeDevices/"}) &&

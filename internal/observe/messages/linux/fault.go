@@ -15,6 +15,7 @@ import (
 // was pasted.
 var Faults = table.Table{Unnamed: "kernel", Rows: []table.Row{
 	{[]string{"segfault at ", " general protection ", " trap invalid opcode ", " trap int3 ", " trap divide error ", " trap stack segment ", " trap bounds "}, programFault},
+	{[]string{" dumped core", " - dumping core"}, coreDumped},
 }}
 
 // programFault is the kernel's line (arch/x86/mm/fault.c and arch/x86/kernel/traps.c) on a daemon
@@ -55,10 +56,28 @@ func programFault(r *event.Record) (event.Event, bool) {
 	return e, component != "" && e.IDs.PID > 1 && fault != ""
 }
 
+// coreDumped is who keeps the memory of programs that have crashed, about such a program:
+//
+//	systemd-coredump[4300]: Process 1203 (containerd) of user 0 dumped core.      (since 248 behind "[🡕] ")
+//	abrt-hook-ccpp[4300]: Process 1203 (dockerd) of user 0 killed by SIGABRT - dumping core
+func coreDumped(r *event.Record) (event.Event, bool) {
+	pid, rest, ok := strings.Cut(scan.After(r.Message(), "Process "), " (")
+	name, how, ended := strings.Cut(rest, ") of user ")
+	reason := "a core was dumped"
+	if signal, found := scan.Between(how, " killed by ", " - "); found {
+		reason = signal
+	}
+	e := event.New(event.KindCrash, name+" ("+pid+") crashed: "+reason, event.FieldReason.Text(reason), event.FieldComm.Text(name))
+	e.IDs.PID, _ = strconv.Atoi(pid)
+	e.Component, e.Source = daemon.OfProcess(name), "kernel.log"
+	return e, ok && ended && e.Component != "" && e.IDs.PID > 1
+}
+
 // doubts are what the kernel says of its own state when it finds it wrong and goes on.
 var doubts = []string{
 	"BUG: Bad page ", "BUG: scheduling while atomic: ", "BUG: sleeping function called from invalid context", "refcount_t: ", " overwritten",
-	"list_del corruption", "list_add corruption", "PANIC at ",
+	"list_del corruption", "list_add corruption", "PANIC at ", "BUG: Bad rss-counter", " exited with preempt_count ", " exited with irqs disabled",
+	"Fixing recursive fault but reboot is needed",
 }
 
 // kernelDoubt is such a line. What follows in the next hours may come from it, or not:
@@ -69,6 +88,9 @@ var doubts = []string{
 //	refcount_t: underflow; use-after-free.
 //	BUG kmalloc-64 (Tainted: G    B     ): Poison overwritten      (also: Redzone overwritten)
 //	PANIC at zio.c:341:zio_buf_alloc()      (ZFS; the thread stops there and keeps its locks)
+//	BUG: Bad rss-counter state mm:00000000c0ffee00 type:MM_ANONPAGES val:2
+//	note: containerd-shim[4242] exited with preempt_count 1      (below an oops; since 6.2 also "with irqs disabled")
+//	Fixing recursive fault but reboot is needed!
 //	list_del corruption. prev->next should be ffff…, but was ffff…
 func kernelDoubt(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
@@ -88,6 +110,17 @@ func kernelDoubt(r *event.Record) (event.Event, bool) {
 	case strings.HasPrefix(said, "BUG: sleeping function"):
 		e.Text = "the kernel sleeps where it must not: a bug of its own or of a module"
 		e.AddFields(event.FieldWhat.Text("context"))
+	case strings.HasPrefix(said, "BUG: Bad rss-counter"):
+		e.Text = "the kernel has counted a process's memory wrong"
+		e.AddFields(event.FieldWhat.Text("memory"))
+	case strings.HasPrefix(said, "Fixing recursive fault"):
+		e.Text = "the kernel had a fault while it ended a task after another: only a reboot helps"
+		e.AddFields(event.FieldWhat.Text("context"))
+	case strings.HasPrefix(said, "note: ") && strings.Contains(said, "] exited with "):
+		comm := cutAt(strings.TrimPrefix(said, "note: "), "[")
+		e.Text = "the kernel ended " + comm + " in the midst of its own work: what the task held stays held"
+		e.AddFields(event.FieldWhat.Text("context"))
+		e.AddText(event.FieldComm, comm)
 	case strings.HasPrefix(said, "PANIC at ") && strings.HasSuffix(said, ")"):
 		e.Text = "ZFS finds its own state wrong (" + strings.TrimPrefix(said, "PANIC at ") + "): the thread stops there and keeps its locks"
 		e.AddFields(event.FieldWhat.Text("file-system"))

@@ -26,6 +26,8 @@ var fullTables = []fullTable{
 	{"VFS: file-max limit ", "open-files", "the node has no open files left: the limit of the whole kernel is reached"},
 	{"Route cache is full: ", "routes", "the kernel's cache of IPv6 routes is full: it drops packets"},
 	{"audit: backlog limit exceeded", "audit", "the kernel's queue of audit records is full: system calls wait for auditd"},
+	{"audit: audit_backlog=", "audit", "the kernel's queue of audit records is full: system calls wait for auditd"},
+	{"audit: audit_lost=", "audit", "the kernel's queue of audit records is full: records are lost"},
 }
 
 // tableTexts are strings of which one stands in every line that [tableFull] makes an event of.
@@ -46,7 +48,7 @@ func tableTexts() []string {
 //	TCP: too many orphaned sockets
 //	VFS: file-max limit 1610612 reached      (fs/file_table.c)
 //	Route cache is full: consider increasing sysctl net.ipv6.route.max_size.      (net/core/dst.c, 4.20 to 6.2)
-//	audit: backlog limit exceeded      (kernel/audit.c)
+//	audit: backlog limit exceeded      (kernel/audit.c; before it "audit: audit_backlog=8193 > audit_backlog_limit=8192" and "audit: audit_lost=12 audit_rate_limit=0 …")
 func tableFull(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	for _, t := range fullTables {
@@ -66,6 +68,9 @@ func tableFull(r *event.Record) (event.Event, bool) {
 //	Memory failure: 0x3a1b2c3: Sending SIGBUS to java:4242 due to hardware memory corruption      (mm/memory-failure.c)
 //	nvme 0000:01:00.0: PCIe Bus Error: severity=Uncorrected (Fatal), type=Transaction Layer, (Receiver ID)      (drivers/pci/pcie/aer.c; since 6.9 Uncorrectable)
 //	NMI: PCI system error (SERR) for reason a1 on CPU 0.      (arch/x86/kernel/nmi.c)
+//	Uhhuh. NMI received for unknown reason 3d on CPU 0.
+//	mce: Uncorrected hardware memory error in user-access at 3a1b2c3000
+//	mce: CPU3: Core temperature above threshold, cpu clock throttled (total events = 12345)      (also: Package; up to 4.x without "mce: ")
 //	NVRM: Xid (PCI:0000:3b:00): 79, pid='<unknown>', name=<unknown>, GPU has fallen off the bus.      (NVIDIA's driver)
 //	NVRM: RmInitAdapter failed! (0x26:0xffff:1127)
 //	NVRM: fallen off the bus and is not responding to commands.      (the third line of three, without Xid)
@@ -90,8 +95,12 @@ func hardwareError(r *event.Record) (event.Event, bool) {
 		what, says, corrected = "machine", "the firmware reports a fault of the machine, "+severity, severity == "corrected" || severity == "info"
 	case strings.Contains(text, "PCIe Bus Error: severity=Uncorrect"):
 		what, says = "machine", "a device on the PCI bus has an error that was not corrected"
-	case strings.Contains(text, "NMI: PCI system error (SERR)"), strings.Contains(text, "NMI: IOCK error"):
+	case strings.Contains(text, "NMI: PCI system error (SERR)"), strings.Contains(text, "NMI: IOCK error"), strings.Contains(text, "NMI received for unknown reason "):
 		what, says = "machine", "the machine reports a fault of its bus or its memory by an NMI"
+	case strings.Contains(text, "mce: Uncorrected hardware memory error"):
+		what, says = "memory", "a page of memory is broken"
+	case strings.Contains(text, " temperature above threshold, cpu clock throttled"):
+		what, says = "cpu", "a CPU is too hot and runs slower"
 	default:
 		return event.Event{}, false
 	}

@@ -26,7 +26,7 @@ var Table = table.Table{
 		{[]string{"likely owned by task "}, lockHolder},
 		{[]string{"Killed process ", "Kill process "}, oomKill},
 		{[]string{"oom-kill:constraint="}, oomChoice},
-		{[]string{" invoked oom-killer: "}, oomInvoked},
+		{[]string{" invoked oom-killer: ", "emory and no killable processes"}, oomInvoked},
 		{[]string{"oom_reaper: unable to reap pid:"}, oomLives},
 		{[]string{"ovl_sync_fs"}, kernelFrame("ovl_sync_fs")},
 		{[]string{"cleanup_mnt"}, kernelFrame("cleanup_mnt")},
@@ -35,9 +35,9 @@ var Table = table.Table{
 		{[]string{"__refrigerator+"}, kernelFrame("__refrigerator")},
 		{[]string{"fork rejected by pids controller"}, forkRejected},
 		{[]string{"unregister_netdevice", " to become free. Usage"}, netdevBusy},
-		{[]string{"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected", ": tx hang", "Hardware Unit Hang", "etected Tx Unit Hang", "health compromised"}, sendStalled},
+		{stalledTexts, sendStalled},
 		{linkTexts, linkState},
-		{[]string{" not responding, ", "nfs: server "}, fileServer},
+		{[]string{" not responding, ", "nfs: server ", "lockd: server "}, fileServer},
 		{[]string{" failed on NFSv4 server "}, nfsState},
 		{[]string{" has not responded in "}, cifsServer},
 		{[]string{" has not responded in the last "}, glusterServer},
@@ -46,34 +46,38 @@ var Table = table.Table{
 		{
 			[]string{
 				"I/O error", "Aborting journal", "Detected IO errors", ": error -5 ", "xfs_log_force: error ", "updating journal superblock for ",
-				" result -", ": encountered watch error: ", ": Failing path ",
+				" result -", ": encountered watch error: ", ": Failing path ", "potential data loss", ": writeback error on inode ", "Failing async write on ",
+				"rror on swap-device (",
 			}, storage.Failure,
 		},
-		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to "}, storage.Refusal},
-		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down"}, storage.Damage},
-		{[]string{"ilesystem read-only", "forced readonly", "Shutting down filesystem", "has been shut down"}, storage.ReadOnly},
-		{[]string{": switching pool to ", ": unable to service pool target messages"}, storage.ThinPool},
-		{[]string{"Delayed block allocation failed "}, storage.LostWrite},
-		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure", "after reset failure"}, storage.NVMeTimeout},
+		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to ", "space allocation error", "critical nexus error", "transport error, dev ", "timeout error, dev ", "protection error, dev "}, storage.Refusal},
+		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down", "BTRFS: error (device ", ": csum failed ", ": Internal error ", "Unmount and run xfs_repair", "error count since last fsck", "error loading journal", ": unable to read superblock"}, storage.Damage},
+		{[]string{"ilesystem read-only", "forced readonly", "Shutting down filesystem", "has been shut down", "xfs_do_force_shutdown(", "mount the filesystem and rectify"}, storage.ReadOnly},
+		{[]string{
+			": switching pool to ", ": unable to service pool target messages", ": no free data space", ": no free metadata space", " failed: error = -",
+			": aborting current metadata", ": unable to allocate new metadata", " validator check failed for ",
+		}, storage.ThinPool},
+		{[]string{"Delayed block allocation failed ", "This should not happen!! Data will"}, storage.LostWrite},
+		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure", "after reset failure", "frozen state error detected", ": timeout request ", "nvme_keep_alive_end_io", ": starting error recovery", "Reconnecting in ", "failed to connect socket", "Identify Controller failed"}, storage.NVMeTimeout},
 		{[]string{"overlayfs: failed to "}, storage.Overlay},
 		{storage.DriverTexts(), storage.Driver},
-		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", "LOOP DOWN detected", ":1305 Link Down Event", " status: scsi 0x"}, storage.Lost},
+		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", "LOOP DOWN detected", ":1305 Link Down Event", " status: scsi 0x", ": Cannot continue operation", "unrecoverable I/O read error", "read error not correctable", "no available path - ", "no usable path - "}, storage.Lost},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
-		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period ", " kthread starved for ", " jiffies g="}, rcuStall},
+		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period ", " kthread starved for ", " kthread timer wakeup didn't happen", " jiffies g="}, rcuStall},
 		{[]string{"Kernel panic - not syncing"}, kernelPanic},
-		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted"}, kernelShutdown},
+		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted", "critical temperature reached", "Shutdown request received - ", "sysrq: Resetting", "SysRq : Resetting", "sysrq: Trigger a crash", "SysRq : Trigger a crash"}, kernelShutdown},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
 		{
 			[]string{"RT throttling activated"},
 			table.Says(event.KindRTThrottled, "real-time tasks take all the CPU they may", "sched: RT throttling activated"),
 		},
 		{[]string{"memory allocation deadlock"}, allocDeadlock},
-		{[]string{"page allocation failure"}, pageAllocFailed},
+		{[]string{"page allocation failure", ": page allocation stalls for "}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
 		{tableTexts(), tableFull},
-		{append(scan.WithDigit("EDAC MC", ""), "[Hardware Error]", "Memory failure: ", "NVRM: Xid ", "NVRM: RmInitAdapter failed", "NVRM: fallen off the bus", "PCIe Bus Error: severity=Uncorrect", "NMI: PCI system error", "NMI: IOCK error"), hardwareError},
+		{append(scan.WithDigit("EDAC MC", ""), "[Hardware Error]", "Memory failure: ", "NVRM: Xid ", "NVRM: RmInitAdapter failed", "NVRM: fallen off the bus", "PCIe Bus Error: severity=Uncorrect", "NMI: PCI system error", "NMI: IOCK error", "NMI received for unknown reason", "Uncorrected hardware memory", "above threshold, cpu clock throttled"), hardwareError},
 		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
 		{doubts, kernelDoubt},
 		repeated.ManagerCrash,
@@ -191,8 +195,9 @@ func netdevBusy(r *event.Record) (event.Event, bool) {
 //	nfs: server 10.36.3.5 not responding, still trying      (hard mount)
 //	nfs: server 10.36.3.5 not responding, timed out         (soft mount)
 //	nfs: server 10.36.3.5 OK
+//	lockd: server 10.36.3.5 not responding, still trying      (of a lock on a file)
 func fileServer(r *event.Record) (event.Event, bool) {
-	server, state, ok := strings.Cut(scan.After(r.Raw, "nfs: server "), " ")
+	server, state, ok := strings.Cut(scan.After(r.Raw, "nfs: server ", "lockd: server "), " ")
 	e := event.Event{
 		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("nfs"), event.FieldServer.Text(server)},
 		Span: event.Span{Key: "nfs/" + server, State: true}, Text: "the NFS server " + server + " does not answer",
@@ -255,13 +260,13 @@ func cephServer(r *event.Record) (event.Event, bool) {
 		Span: event.Span{Key: "ceph/" + server, State: true}, Text: "the Ceph server " + server + " does not answer",
 	}
 	said := rest[len(rank):]
-	for _, edge := range [][2]string{{" hung", " came back"}, {" caps stale", " caps renewed"}, {" caps went stale", " recovery completed"}, {" reconnect denied", " reconnect success"}} {
+	for _, edge := range [][2]string{{" hung", " came back"}, {" caps stale", " caps renewed"}, {" caps went stale", " recovery completed"}, {" reconnect denied", " reconnect success"}, {" rejected session", " reconnect success"}} {
 		if e.Span.Edge == event.Whole {
 			e.Span.Edge = event.EdgeOf(said, edge[0], edge[1])
 		}
 	}
 	switch {
-	case e.Span.Edge == event.Begin && strings.HasPrefix(said, " reconnect denied"):
+	case e.Span.Edge == event.Begin && (strings.HasPrefix(said, " reconnect denied") || strings.HasPrefix(said, " rejected session")):
 		e.AddFields(event.FieldGaveUp.Bool(true))
 		e.Text = "the Ceph server " + server + " has shut this node out"
 	case e.Span.Edge == event.Begin:
@@ -373,14 +378,25 @@ func kernelPanic(r *event.Record) (event.Event, bool) {
 	return event.New(event.KindPanic, "the kernel stops: "+reason, event.FieldReason.Text(reason)), reason != ""
 }
 
-// kernelShutdown is kernel/reboot.c's last line:
+// kernelShutdown is kernel/reboot.c's last line, or the word of whoever makes the machine go down:
 //
 //	reboot: Restarting system [with command '…']
 //	reboot: Power down
 //	reboot: System halted
+//	thermal thermal_zone0: critical temperature reached (105 C), shutting down      (since 5.x "thermal_zone0: acpitz: critical temperature reached[, shutting down]")
+//	sysrq: Resetting      (somebody wrote b to /proc/sysrq-trigger; up to 5.0 "SysRq : Resetting"; also: Trigger a crash)
+//	hv_utils: Shutdown request received - graceful shutdown initiated      (Hyper-V, Azure)
 func kernelShutdown(r *event.Record) (event.Event, bool) {
 	for _, end := range []struct{ text, what string }{
-		{"reboot: Restarting system", "reboot"}, {"reboot: Power down", "poweroff"}, {"reboot: System halted", "halt"},
+		{"reboot: Restarting system", "reboot"},
+		{"reboot: Power down", "poweroff"},
+		{"reboot: System halted", "halt"},
+		{"critical temperature reached", "poweroff"},
+		{"hv_utils: Shutdown request received - ", "poweroff"},
+		{"sysrq: Resetting", "reboot"},
+		{"SysRq : Resetting", "reboot"},
+		{"sysrq: Trigger a crash", "reboot"},
+		{"SysRq : Trigger a crash", "reboot"},
 	} {
 		if strings.Contains(r.Message(), end.text) {
 			return event.New(event.KindShutdown, "the machine goes down: "+end.what, event.FieldWhat.Text(end.what)), true
@@ -420,7 +436,11 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 		e.AddNumber(event.FieldTicks, ticks)
 		return e, ticks != ""
 	}
-	if name, rest, ok := strings.Cut(r.Message(), " kthread starved for "); ok {
+	name, rest, ok := strings.Cut(r.Message(), " kthread starved for ")
+	if !ok {
+		name, rest, ok = strings.Cut(r.Message(), " kthread timer wakeup didn't happen for ")
+	}
+	if ok {
 		name = name[strings.LastIndexByte(name, ' ')+1:]
 		return event.New(
 			event.KindRCUStall, "the kernel's own thread "+name+" has got no CPU for "+scan.Digits(rest)+" ticks", event.FieldStarved.Bool(true),
@@ -457,13 +477,23 @@ func allocDeadlock(r *event.Record) (event.Event, bool) {
 }
 
 // pageAllocFailed is mm/page_alloc.c's line: kswapd0: page allocation failure: order:4,
-// mode:0x40c0(…).
+// mode:0x40c0(…). From 4.10 to 4.14 it also says that none came for ten seconds: kubelet: page
+// allocation stalls for 10004ms, order:0, mode:0x14200ca(…).
 func pageAllocFailed(r *event.Record) (event.Event, bool) {
 	comm, rest, ok := strings.Cut(r.Message(), ": page allocation failure: order:")
+	stalled := ""
+	if !ok {
+		comm, rest, _ = strings.Cut(r.Message(), ": page allocation stalls for ")
+		stalled, rest, ok = strings.Cut(rest, "ms, order:")
+	}
 	if i := strings.LastIndexByte(comm, ']'); i >= 0 { // the stamp of dmesg
 		comm = strings.TrimSpace(comm[i+1:])
 	}
 	e := event.New(event.KindPageAllocFailed, "no pages for "+comm, event.FieldComm.Text(comm))
+	if ms, err := strconv.Atoi(stalled); err == nil {
+		e.Text = "no pages for " + comm + " for " + strconv.Itoa(ms/1000) + " s"
+		e.AddFields(event.FieldSeconds.Int(ms / 1000))
+	}
 	e.AddNumber(event.FieldOrder, scan.Digits(rest))
 	return e, ok
 }

@@ -19,21 +19,42 @@ import (
 //	mlx5_core 0000:08:00.1 enp8s0f1: TX timeout detected      (bnxt_en: "TX timeout detected, starting reset task!")
 //	vmxnet3 0000:0b:00.0 ens192: tx hang
 //	e1000e 0000:00:1f.6 eno1: Detected Hardware Unit Hang:      (igb, ixgbe: "Detected Tx Unit Hang")
+//	ena 0000:00:05.0 eth0: TX hasn't completed, qid 5, index 12. 5012 usecs from last napi execution, napi scheduled: 0      (since 6.8; in Amazon's driver earlier)
+//	ena 0000:00:05.0: Keep alive watchdog timeout.
+//	mlx5_core 0000:3b:00.0 eth0: TX timeout on queue: 5, SQ: 0x1234, …      (virtio_net since 5.17, too)
+//	mlx5_core 0000:3b:00.0: wait_func:1137:(pid 967): MODIFY_RQ(0x909) timeout. Will cause a leak of a command resource
+//	mlx5_core 0000:3b:00.0: mlx5_health_try_recover:330:(pid 12): handling bad device here
+//	i40e 0000:18:00.0 eno1: tx_timeout: VSI_seid: 390, Q 12, …      (ice: VSI_num)
+//	ixgbe 0000:01:00.0 eth0: initiating reset due to tx timeout
+//	tg3 0000:02:00.0 eth0: transmit timed out, resetting
+//	gve 0000:00:04.0 eth0: Timeout on tx queue, 2
 func sendStalled(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	for _, said := range [...][3]string{
 		{": Detected Hardware Unit Hang", "hang", "hangs in what it is to send"},
 		{": Detected Tx Unit Hang", "hang", "hangs in what it is to send"},
 		{": device's health compromised", "dead", "does not answer: its firmware is dead"},
+		{": TX driver issue detected, PF reset issued", "hang", "hangs in what it is to send"},
+		{": handling bad device here", "dead", "does not answer: its driver gives it up"},
+		{" timeout. Will cause a leak of a command resource", "dead", "does not answer a command of its driver"},
+		{": Keep alive watchdog timeout", "dead", "gives no sign of life"},
+		{": ENA admin queue is not in running state", "dead", "does not answer its driver"},
+		{": TX timeout on queue: ", "", late},
+		{": tx_timeout: VSI_", "", late},
+		{": initiating reset due to tx timeout", "", late},
+		{": transmit timed out, resetting", "", late},
+		{": Timeout on tx queue, ", "", late},
+		{": TX hasn't completed, qid ", "", late},
+		{": Potential MSIX issue on Tx side Queue", "", late},
 	} {
 		if head, _, ok := strings.Cut(text, said[0]); ok {
 			if said[1] == "dead" {
 				head, _, _ = strings.Cut(head, ": ")
 			}
 			device := head[strings.LastIndexByte(head, ' ')+1:]
-			return event.New(
-				event.KindSendStalled, "the network card "+device+" "+said[2], event.FieldDevice.Text(device), event.FieldWhat.Text(said[1]),
-			), device != ""
+			e := event.New(event.KindSendStalled, "the network card "+device+" "+said[2], event.FieldDevice.Text(device))
+			e.AddText(event.FieldWhat, said[1])
+			return e, device != ""
 		}
 	}
 	before, after, watched := strings.Cut(text, "NETDEV WATCHDOG: ")
@@ -60,6 +81,17 @@ func sendStalled(r *event.Record) (event.Event, bool) {
 		e.AddFields(event.FieldSeconds.Int(ms / 1000))
 	}
 	return e, true
+}
+
+// late is a card that has not sent in time, in a sentence.
+const late = "does not send in time what stands in its queue"
+
+// stalledTexts stand in the lines that [sendStalled] makes an event of.
+var stalledTexts = []string{
+	"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected", ": tx hang", "Hardware Unit Hang", "etected Tx Unit Hang", "health compromised",
+	"TX driver issue detected, PF", "handling bad device here", "leak of a command resource", "Keep alive watchdog timeout", "ENA admin queue is not in",
+	"TX timeout on queue: ", "tx_timeout: VSI_", "initiating reset due to tx", "transmit timed out, ", "Timeout on tx queue, ", "TX hasn't completed, qid ",
+	"Potential MSIX issue on Tx",
 }
 
 // linkTexts stand in the lines that [linkState] makes an event of.

@@ -66,7 +66,14 @@ func oomChoice(r *event.Record) (event.Event, bool) {
 // the one that is killed for it:
 //
 //	runc:[2:INIT] invoked oom-killer: gfp_mask=0x14000c0(GFP_KERNEL), order=0, oom_score_adj=-998
+//
+// Or it found nobody whom it may kill, and of a whole node's memory it panics then:
+//
+//	Out of memory and no killable processes...
 func oomInvoked(r *event.Record) (event.Event, bool) {
+	if strings.Contains(r.Message(), "Out of memory and no killable processes") {
+		return event.New(event.KindOutOfMemory, "no memory is left, and no process may be killed for it"), true
+	}
 	comm, _, found := strings.Cut(r.Message(), " invoked oom-killer: ")
 	comm = comm[strings.LastIndexByte(comm, ' ')+1:]
 	return event.New(event.KindOutOfMemory, comm+" needs memory that its cgroup or the node does not have", event.FieldComm.Text(comm)), found && comm != ""

@@ -21,7 +21,7 @@ var Limits = table.Table{
 	Rows: []table.Row{
 		{[]string{"no space left on device", "No space left on device"}, storage.RefusedWrite(event.KindNoSpace, "no space or no inode is left for ", "no space left on device")},
 		{[]string{"read-only file system", "Read-only file system"}, storage.RefusedWrite(event.KindWriteRefused, "the file system is read-only at ", "read-only file system")},
-		{[]string{": input/output error", ": Input/output error"}, storage.FailedCall},
+		{[]string{": input/output error", ": Input/output error", ": structure needs cleaning", ": Structure needs cleaning"}, storage.FailedCall},
 		{[]string{"too many open files", "inotify_add_watch", "Too many open files"}, descriptorLimit},
 		{[]string{"ransport endpoint is not connected", "tale NFS file handle", "tale file handle", ": host is down", ": Host is down", ": resource temporarily unavailable"}, mountDead},
 		{[]string{" free data blocks which is less than minimum required "}, thinPoolLow},

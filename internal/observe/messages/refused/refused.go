@@ -21,8 +21,8 @@ var Table = table.Table{
 	Unnamed: "node",
 	Rows: []table.Row{
 		{[]string{"fork/exec ", "pthread_create failed", "create new OS thread", "-thread limit"}, forkFailed},
-		{[]string{"fork/exec ", ": fork: Cannot allocate memory"}, noMemory},
-		{[]string{": fork: ", "Cannot fork", "CAN'T FORK", "ailed to fork"}, shellForkFailed},
+		{[]string{"fork/exec ", ": fork: Cannot allocate memory", "ailed to fork: Cannot allocate memory"}, noMemory},
+		{[]string{": fork: ", "Cannot fork", "CAN'T FORK", "ailed to fork", "unable to fork: "}, shellForkFailed},
 		{cgroupMakers, cgroupFailed},
 		{[]string{"dbus: connection closed by user"}, busClosed},
 		{[]string{"avc:  denied", "avc: denied", " apparmor="}, accessDenied},
@@ -92,6 +92,9 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 func noMemory(r *event.Record) (event.Event, bool) {
 	program, rest, ok := strings.Cut(scan.After(r.Raw, "fork/exec "), ": ")
 	refused := ok && !strings.ContainsAny(program, " \t\"") && strings.HasPrefix(rest, "cannot allocate memory")
+	if unit, _, found := strings.Cut(r.Message(), ": Failed to fork: Cannot allocate memory"); found { // systemd
+		program, refused = unit, !strings.Contains(unit, " ")
+	}
 	if shell, _, found := strings.Cut(r.Message(), ": fork: Cannot allocate memory"); found {
 		program, refused = strings.TrimLeft(shell, "-"), !strings.Contains(shell, " ")
 	}

@@ -16,15 +16,16 @@ var Bus = table.Table{
 	Component: "dbus",
 	Relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd", table.HostProgram},
 	Rows: []table.Row{
-		{[]string{"maximum number of active connections", "exceeded its "}, busLimit},
-		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out"}, activationTimeout},
+		{[]string{"maximum number of active connections", "exceeded its ", "disconnected as it does not have the resources", "maximum number of pending replies for "}, busLimit},
+		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out", "login1 timed out", "StartServiceByName for "}, activationTimeout},
 		{[]string{"Argument list too long"}, unitsFull},
 		{[]string{"destination has a full message queue"}, queueFull},
 		{systemdWaits, systemdTimeout},
 		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, callTimeout},
 		{[]string{"sd-bus call: "}, crunCall},
-		{[]string{"system_bus_socket", "run/systemd/private", "dbus connection failed after", "ailed to connect to bus: ", "ailed to get D-Bus connection: "}, busUnreachable},
-		{[]string{"ailed to set up API bus: ", "ailed to get initial list of names: "}, managerUnserved},
+		{[]string{"system_bus_socket", "run/systemd/private", "dbus connection failed after", "ailed to connect to bus: ", "ailed to connect to system bus: ", "ailed to get D-Bus connection: "}, busUnreachable},
+		{managerWaits, managerUnserved},
+		{[]string{"Too many concurrent connections, refusing"}, managerRefuses},
 		{[]string{"Failed to start message bus: "}, busNotStarted},
 	},
 }
@@ -37,20 +38,42 @@ var systemdWaits = []string{
 	"Failed to list sessions: ", "Failed to list names: ", "Failed to execute operation: ", "Failed to retrieve unit ", "Failed to get unit ",
 	"waiting for systemd to create ", "waiting for systemd to remove ",
 	"waiting for StartTransientUnit",
-	"waiting for StopUnit", "ailed to create session: ",
+	"waiting for StopUnit", "ailed to create session: ", "Failed to start user service", "Failed to abandon session scope", "Failed to stop session scope",
+	"Failed to start unit ", "Failed to wait for response: ",
 }
 
 // busLimit is the bus refusing what one user asks of it:
 //
 //	dbus-daemon  [system] The maximum number of active connections for UID 0 has been reached (max_connections_per_user=256)
 //	its clients  Failed to open connection to "system" message bus: The maximum number of active connections for UID 0 has been reached
+//	dbus-daemon  [system] The maximum number of active connections has been reached (max_completed_connections=2048)
+//	dbus-daemon  [system] The maximum number of pending replies for ":1.5" (uid=0 pid=1203 comm="/usr/bin/kubelet") has been reached (max_replies_per_connection=50000)
 //	dbus-broker  UID 0 exceeded its 'bytes' quota on UID 0.
+//	dbus-broker  Peer :1.24 is being disconnected as it does not have the resources to receive a reply or unicast signal it expects.
 func busLimit(r *event.Record) (event.Event, bool) {
 	text := r.Raw
+	if client, ok := scan.Between(text, "Peer ", " is being disconnected as it does not have the resources"); ok {
+		return event.New(
+			event.KindBusLimit, "the bus shuts out its client "+client+", which does not read what it is sent", event.FieldLimit.Text("queue"),
+			event.FieldOnContainer.Bool(false),
+		), daemon.Writer(r.Unit) == "dbus" || r.Unit == ""
+	}
+	if client, ok := scan.Between(text, "number of pending replies for ", " has been reached"); ok { // who does not answer it is not said
+		return event.New(
+			event.KindBusLimit, "the bus refuses further calls of "+client+", which waits for too many answers", event.FieldLimit.Text("replies"),
+			event.FieldOnContainer.Bool(false),
+		), daemon.Writer(r.Unit) == "dbus" || r.Unit == ""
+	}
 	uid := scan.Digits(scan.After(text, "active connections for UID "))
 	limit := "connections"
 	if uid == "" {
 		quota, rest, ok := strings.Cut(text, " exceeded its '")
+		if strings.Contains(text, "number of active connections has been reached") { // of all users together
+			return event.New(
+				event.KindBusLimit, "the bus takes no more connections, of root as of others: its limit of all is reached",
+				event.FieldUID.Text("0"), event.FieldLimit.Text(limit), event.FieldOnContainer.Bool(table.AboutContainer(r)),
+			), true
+		}
 		if !ok || !strings.Contains(rest, "' quota on UID ") {
 			return event.Event{}, false
 		}
@@ -68,6 +91,7 @@ func busLimit(r *event.Record) (event.Event, bool) {
 //
 //	[system] Failed to activate service 'org.freedesktop.systemd1': timed out (service_start_timeout=25000ms)
 //	Activation of org.freedesktop.PolicyKit1 timed out      (dbus ≤ 1.10)
+//	Error calling StartServiceByName for org.freedesktop.PolicyKit1: Timeout was reached (g-io-error-quark, 24)      (GLib, in pkttyagent and others)
 //	Failed to get properties: Failed to activate service 'org.freedesktop.systemd1': timed out (…)      (systemctl)
 //	Cannot start container <id>: [8] System error: Activation of org.freedesktop.systemd1 timed out      (docker 1.6 to 1.8)
 func activationTimeout(r *event.Record) (event.Event, bool) {
@@ -82,7 +106,10 @@ func activationTimeout(r *event.Record) (event.Event, bool) {
 	if !ok {
 		service, ok = scan.Between(text, "Activation of ", " ")
 	}
-	if !ok || !strings.Contains(text, "timed out") {
+	if !ok {
+		service, ok = scan.Between(text, "StartServiceByName for ", ": ")
+	}
+	if !ok || !scan.ContainsAny(text, []string{"timed out", "Timeout was reached"}) {
 		return event.Event{}, false
 	}
 	e := event.New(event.KindActivationTimeout, "nobody answers for "+service+" on the bus")
@@ -184,17 +211,17 @@ func crunCall(r *event.Record) (event.Event, bool) {
 //	dial unix /run/systemd/private: connect: resource temporarily unavailable      (its backlog is full: PID 1 accepts nothing)
 //	dial unix /run/dbus/system_bus_socket: connect: connection refused
 //	dbus connection failed after several retries: …      (runc ≥ 1.4, after seven tries and some 13 s)
-//	Failed to connect to bus: Connection refused      (systemctl, busctl)
+//	Failed to connect to bus: Connection refused      (systemctl, busctl; logind "to system bus")
 //	Failed to get D-Bus connection: Connection refused      (systemctl up to 229)
 func busUnreachable(r *event.Record) (event.Event, bool) {
 	text := r.Raw
 	again := strings.Contains(text, "dbus connection failed after several retries")
 	reason, _, _ := strings.Cut(scan.After(text, "dbus connection failed after several retries: "), `"`)
 	if !again {
-		if !scan.ContainsAny(text, []string{"dial unix ", "ailed to connect to bus: ", "ailed to get D-Bus connection: "}) || !scan.ContainsAny(text, connectErrors) {
+		if !scan.ContainsAny(text, []string{"dial unix ", "ailed to connect to bus: ", "ailed to connect to system bus: ", "ailed to get D-Bus connection: "}) || !scan.ContainsAny(text, connectErrors) {
 			return event.Event{}, false
 		}
-		reason, _, _ = strings.Cut(scan.After(text, "dial unix ", "ailed to connect to bus: ", "ailed to get D-Bus connection: "), `"`)
+		reason, _, _ = strings.Cut(scan.After(text, "dial unix ", "ailed to connect to bus: ", "ailed to connect to system bus: ", "ailed to get D-Bus connection: "), `"`)
 	}
 	e := event.New(event.KindBusUnreachable, "nobody takes a connection to the bus")
 	if strings.Contains(reason, "systemd/private") {
@@ -208,18 +235,37 @@ func busUnreachable(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
+// managerRefuses is PID 1 with as many connections to its own socket as it takes, 512 up to 232 and
+// 4096 since: it takes none from systemctl or from a runtime that asks it there.
+//
+//	Too many concurrent connections, refusing
+func managerRefuses(r *event.Record) (event.Event, bool) {
+	return event.New(
+		event.KindBusUnreachable, "PID 1 takes no more connections: too many are open", event.FieldError.Text(strings.TrimSpace(r.Message())),
+		event.FieldRunc.Bool(false), event.FieldAgain.Bool(false), event.FieldOnContainer.Bool(false),
+	), table.FromManager(r) || r.Unit == ""
+}
+
+// managerWaits are what PID 1 says of a call to the bus.
+var managerWaits = []string{
+	"ailed to set up API bus: ", "ailed to get initial list of names: ", "ailed to subscribe to activation signal: ", "ailed to register name: ",
+	"ailed to register match for Disconnected", "ailed to subscribe to NameOwnerChanged",
+}
+
 // managerUnserved is PID 1 itself, to which the bus does not answer when it registers there
 // (core/dbus.c); it waits 25 s for each:
 //
 //	Failed to get initial list of names: Connection timed out      (229 to 237)
 //	Failed to set up API bus: Connection timed out
+//	Failed to subscribe to activation signal: Connection timed out      (238 to 241)
+//	Failed to register name: Connection timed out
 func managerUnserved(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	e := event.New(
 		event.KindBusUnreachable, "the bus does not serve PID 1", event.FieldError.Text(text), event.FieldRunc.Bool(false),
 		event.FieldAgain.Bool(false), event.FieldOnContainer.Bool(false),
 	)
-	return e, table.FromManager(r) && strings.HasPrefix(text, "Failed to ")
+	return e, table.FromManager(r) && strings.HasPrefix(text, "Failed to ") && scan.ContainsAny(text, connectErrors)
 }
 
 // busNotStarted is the last word of a dbus-daemon that cannot start (bus/main.c):

@@ -23,7 +23,7 @@ var Table = table.Table{
 		{[]string{".scope - libcontainer", "Started libcontainer container"}, scopeStarted},
 		{[]string{"Failed to add PIDs to scope", ".scope: Failed with result 'resources'"}, scopeFailed},
 		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
-		{[]string{"maximum number of pending replies"}, table.Says(event.KindPendingReplies, "too many unanswered calls to PID 1")},
+		{[]string{"maximum number of pending replies"}, table.Says(event.KindPendingReplies, "too many unanswered calls to PID 1", "pending replies per connection")},
 		{[]string{"Failed to introspect object"}, introspectTimeout},
 		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookieSeen},
 		{[]string{"Reexecuting"}, reexecuted},
@@ -40,19 +40,33 @@ var Table = table.Table{
 		{[]string{"topping timed out. Killing", "till around after"}, scopeLate},
 		{[]string{"Scheduled restart job", "scheduling restart."}, unitRestart},
 		{[]string{"request repeated too quickly"}, unitGivenUp},
-		{[]string{"System is rebooting", "System is powering down", "Power key pressed", "The system will ", "machine-config-daemon: Node will reboot"}, shutdown},
+		{[]string{
+			"System is rebooting", "System is powering down", "Power key pressed", "The system will ", "The system is going down for ", "Reached target System Reboot",
+			"Reached target reboot.target", "Reached target System Power Off", "Reached target poweroff.target", "Sending SIGTERM to remaining processes",
+			"reboot-required, rebooting", "systemctl reboot] for node", "machine-config-daemon: Node will reboot",
+		}, shutdown},
 		// the system's manager says so when somebody else has set the clock
 		{[]string{"Time has been changed"}, clockChanged},
 		{[]string{" loaded units listed"}, unitCount},
 		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
 		{runtimeJobs("Failed to start "), runtimeJob("Failed to start ", event.KindUnitStartFailed, "systemd could not start ")},
 		{[]string{"/start failed with result '"}, startJobFailed},
-		{[]string{"Dependency failed for ", "Failed to mount ", ".mount: Mounting timed out", ".mount mounting timed out"}, mountFailed},
+		{append(kubeletJobs("Failed to start "), snapKubelets...), serviceJob("Failed to start ", "kubelet", event.KindUnitStartFailed, "systemd could not start ")},
+		{snapRuntimes, serviceJob("Failed to start ", "containerd", event.KindUnitStartFailed, "systemd could not start ")},
+		{failedServices(), serviceNotStarted},
+		{
+			append(runtimeJobs("Dependency failed for "), kubeletJobs("Dependency failed for ")...),
+			dependencyFailed,
+		},
+		{cannotRun, programNotRun},
+		{[]string{".service failed because ", "A dependency job for "}, startCommandFailed},
+		{[]string{"Dependency failed for ", "Failed to mount ", ".mount: Mounting timed out", ".mount mounting timed out", "You are in emergency mode", "Reached target Emergency Mode", "Started Emergency Shell", "Failed to start File System Check on ", "INCONSISTENCY; RUN fsck"}, mountFailed},
 		{[]string{"Timed out waiting for device "}, deviceLate},
 		{runtimeJobs("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
 		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
 		{[]string{"D-Bus System Message Bus"}, serviceJob("Started ", "dbus", event.KindUnitStart, "systemd has started ")},
-		{[]string{"Stopping " + daemon.Kubelet.Description, "Stopping kubelet.service", "Stopping Kubelet", "Stopping Kubernetes Kubelet"}, serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
+		{append(kubeletJobs("Stopping "), snapKubelets...), serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
+		{snapRuntimes, serviceJob("Stopping ", "containerd", event.KindUnitStop, "systemd stops ")},
 	},
 }
 
@@ -278,8 +292,28 @@ func startJobFailed(r *event.Record) (event.Event, bool) {
 //	Dependency failed for /var/lib/docker.      (its device did not appear, or did not pass fsck; ≥ 249: "… for var-lib-docker.mount - /var/lib/docker.")
 //	Failed to mount /var/lib/containerd.
 //	var-lib-docker.mount: Mounting timed out. Terminating.      (219: "var-lib-docker.mount mounting timed out. Stopping.")
+//
+//	Failed to start File System Check on /dev/nvme1n1.
+//	/dev/nvme1n1: UNEXPECTED INCONSISTENCY; RUN fsck MANUALLY.      (systemd-fsck)
+//
+// Where it could not, the start of the machine ends in a shell:
+//
+//	You are in emergency mode. After logging in, type "journalctl -xb" to view system logs, …
+//	Reached target Emergency Mode.      (≥ 249: "Reached target emergency.target - Emergency Mode."; also: Started Emergency Shell.)
 func mountFailed(r *event.Record) (event.Event, bool) {
 	text := r.Message()
+	if device := scan.After(text, "Failed to start File System Check on "); device != "" || strings.Contains(text, "INCONSISTENCY; RUN fsck") {
+		if device == "" {
+			device, _, _ = strings.Cut(text, ":")
+		}
+		device = strings.TrimRight(device, ".")
+		return event.New(event.KindMountFailed, "the file system on "+device+" is damaged, and its check did not mend it", event.FieldDevice.Text(device)),
+			!strings.Contains(device, " ") && (r.Unit == "" || table.FromManager(r) || r.Unit == "systemd-fsck")
+	}
+	if strings.Contains(text, "mergency ") {
+		return event.New(event.KindMountFailed, "the start of the machine has ended in emergency mode"),
+			r.Unit == "" && strings.HasPrefix(text, "You are in ") || table.FromManager(r)
+	}
 	target := scan.After(text, "Dependency failed for ", "Failed to mount ")
 	if _, described, ok := strings.Cut(target, " - "); ok {
 		target = described
@@ -384,19 +418,29 @@ func unitGivenUp(r *event.Record) (event.Event, bool) {
 //
 //	System is rebooting.           System is powering down.       Power key pressed short.
 //	The system will reboot now!    The system will power off now!      (≥ 254)
+//	Reached target System Reboot.      (of PID 1; ≥ 249 "Reached target reboot.target - System Reboot."; also: Power Off)
+//	Sending SIGTERM to remaining processes...      (systemd-shutdown)
+//	The system is going down for reboot NOW!      (to everybody who is logged in; also: poweroff, system halt)
 //
-// or systemd's on the unit by which OpenShift's machine-config-daemon ends it:
+// Or that of whoever tells it to:
 //
-//	Started machine-config-daemon: Node will reboot into config rendered-worker-04636f9acf05.
+//	WARNING Found /var/run/reboot-required, rebooting      (unattended-upgrades)
+//	level=info msg="Running command: [… /bin/systemctl reboot] for node: node-1"      (kured since 1.4)
+//	Started machine-config-daemon: Node will reboot into config rendered-worker-04636f9acf05.      (systemd, of OpenShift's)
 func shutdown(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	what := ""
 	switch {
-	case strings.HasPrefix(text, "System is rebooting"), strings.HasPrefix(text, "The system will reboot "), strings.HasPrefix(text, "Started machine-config-daemon: "):
+	case strings.HasPrefix(text, "System is rebooting"), strings.HasPrefix(text, "The system will reboot "), strings.HasPrefix(text, "Started machine-config-daemon: "),
+		strings.HasPrefix(text, "Reached target reboot.target"), strings.HasPrefix(text, "Reached target System Reboot"),
+		strings.Contains(text, "The system is going down for reboot "),
+		r.Unit == "" && scan.ContainsAny(text, []string{"reboot-required, rebooting", "reboot] for node: "}):
 		what = "reboot"
-	case strings.HasPrefix(text, "System is powering down"), strings.HasPrefix(text, "The system will power off "):
+	case strings.HasPrefix(text, "System is powering down"), strings.HasPrefix(text, "The system will power off "),
+		strings.HasPrefix(text, "Reached target poweroff.target"), strings.HasPrefix(text, "Reached target System Power Off"),
+		strings.Contains(text, "The system is going down for "):
 		what = "poweroff"
-	case strings.HasPrefix(text, "Power key pressed"):
+	case strings.HasPrefix(text, "Power key pressed"), strings.HasPrefix(text, "Sending SIGTERM to remaining processes"):
 		what = "shutdown"
 	}
 	e := event.New(event.KindShutdown, "the machine is told to end: "+what, event.FieldWhat.Text(what))
@@ -422,6 +466,9 @@ func runtimeJobs(verb string) []string {
 //
 //	Stopping Docker Application Container Engine...                       (≤ 248)
 //	Stopping docker.service - Docker Application Container Engine...      (≥ 249)
+//
+// What systemctl says of a unit that it could not start is of systemctl's own call, or there is no
+// such unit; but for one that somebody has masked.
 func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		what, ok := strings.CutPrefix(r.Message(), verb)
@@ -430,6 +477,9 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 		}
 		for _, known := range daemon.Runtimes {
 			unit := known.Names[0] + ".service"
+			if strings.HasPrefix(what, unit+": ") && !strings.HasSuffix(strings.TrimSpace(what), " is masked.") {
+				return event.Event{}, false
+			}
 			if strings.HasPrefix(what, unit) || strings.HasPrefix(what, known.Description) {
 				e := event.New(kind, text+unit)
 				e.Fields = []event.Field{
@@ -447,13 +497,137 @@ func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (
 //
 //	Stopping kubelet: The Kubernetes Node Agent...    Started D-Bus System Message Bus.     (≤ 248)
 //	Stopping kubelet.service - kubelet: The Kubernetes Node Agent...
-//	Stopping Kubelet...      (Bottlerocket; OpenShift "Kubernetes Kubelet")
+//	Stopping Kubelet...      (Bottlerocket; OpenShift "Kubernetes Kubelet", k3s "Lightweight Kubernetes")
+//	Stopping Service for snap application microk8s.daemon-kubelite...
+//	Failed to start kubelet: The Kubernetes Node Agent.
+//
+// systemctl's "Failed to start kubelet.service: Connection timed out" is about systemctl.
 func serviceJob(verb, name string, kind event.Kind, text string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
+		what, ok := strings.CutPrefix(r.Message(), verb)
 		e := newUnitEvent(name, name)
 		e.Kind, e.Text = kind, text+name+".service"
-		return e, strings.HasPrefix(r.Message(), verb) && (r.Unit == "" || table.FromManager(r))
+		return e, ok && !strings.HasPrefix(what, name+".service: ") && (r.Unit == "" || table.FromManager(r))
 	}
+}
+
+// snapKubelets and snapRuntimes are how systemd describes the units of MicroK8s and of Canonical's
+// Kubernetes.
+var (
+	snapKubelets = []string{"snap application microk8s.daemon-kubelite", "snap application k8s.kubelet"}
+	snapRuntimes = []string{"snap application microk8s.daemon-containerd", "snap application k8s.containerd"}
+)
+
+// neededServices are how systemd describes units that daemons of the node need.
+var neededServices = []struct{ description, unit string }{
+	{"D-Bus System Message Bus", "dbus"},
+	{"dbus.service", "dbus"},
+	{"dbus-broker.service", "dbus-broker"},
+	{"Journal Service", "systemd-journald"},
+	{"systemd-journald.service", "systemd-journald"},
+	{"Login Service", "systemd-logind"},
+	{"User Login Management", "systemd-logind"},
+	{"systemd-logind.service", "systemd-logind"},
+}
+
+// failedServices are the starts of the lines that [serviceNotStarted] makes an event of.
+func failedServices() []string {
+	var all []string
+	for _, s := range neededServices {
+		all = append(all, "Failed to start "+s.description)
+	}
+	return all
+}
+
+// serviceNotStarted is systemd's word about such a unit:
+//
+//	Failed to start D-Bus System Message Bus.
+//	Failed to start systemd-logind.service - User Login Management.      (≥ 249; "Login Service" up to 247)
+func serviceNotStarted(r *event.Record) (event.Event, bool) {
+	what, ok := strings.CutPrefix(r.Message(), "Failed to start ")
+	for _, s := range neededServices {
+		if rest, known := strings.CutPrefix(what, s.description); ok && known && !strings.HasPrefix(rest, ": ") {
+			e := newUnitEvent(s.unit, daemon.Service(s.unit))
+			e.Kind, e.Text = event.KindUnitStartFailed, "systemd could not start "+s.unit+".service"
+			return e, r.Unit == "" || table.FromManager(r)
+		}
+	}
+	return event.Event{}, false
+}
+
+// kubeletJobs are the starts of what systemd writes about a job of the unit that holds a kubelet.
+func kubeletJobs(verb string) []string {
+	var all []string
+	for _, name := range []string{
+		daemon.Kubelet.Description, "kubelet.service", "Kubelet", "Kubernetes Kubelet", "Lightweight Kubernetes", "Rancher Kubernetes Engine", "k3s", "rke2-",
+	} {
+		all = append(all, verb+name)
+	}
+	return all
+}
+
+// dependencyFailed is a runtime or a kubelet that systemd does not start, because what its unit
+// requires did not start:
+//
+//	Dependency failed for kubelet: The Kubernetes Node Agent.
+//	Dependency failed for docker.service - Docker Application Container Engine.      (≥ 249)
+func dependencyFailed(r *event.Record) (event.Event, bool) {
+	what, ok := strings.CutPrefix(r.Message(), "Dependency failed for ")
+	if !ok || r.Unit != "" && !table.FromManager(r) {
+		return event.Event{}, false
+	}
+	unit, name := "kubelet", "kubelet"
+	for _, known := range daemon.Runtimes {
+		if strings.HasPrefix(what, known.Description) || strings.HasPrefix(what, known.Names[0]+".service") {
+			unit, name = known.Names[0], known.Component
+		}
+	}
+	e := newUnitEvent(unit, name)
+	e.Kind, e.Text = event.KindUnitStartFailed, "systemd does not start "+unit+".service: what it needs did not start"
+	return e, true
+}
+
+// cannotRun are what systemd says of a unit whose program it cannot run.
+var cannotRun = []string{
+	": Failed at step ", ": Failed to execute ", ": Unable to locate executable ", ": Failed to load environment files", ": Failed to run 'start",
+	": Failed to spawn 'start",
+}
+
+// startCommandFailed is systemctl on such a unit whose start it has waited for:
+//
+//	Job for containerd.service failed because a timeout was exceeded.      (also: because the control process exited with error code)
+//	A dependency job for docker.service failed. See 'journalctl -xe' for details.
+func startCommandFailed(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	unit, reason, ok := strings.Cut(scan.After(text, "Job for ", "A dependency job for "), ".service failed")
+	name := daemon.Service(unit)
+	if !ok || name == "" || r.Unit != "" || !strings.HasPrefix(text, "Job for ") && !strings.HasPrefix(text, "A dependency job for ") {
+		return event.Event{}, false
+	}
+	e := newUnitEvent(unit, name)
+	reason, _, _ = strings.Cut(strings.TrimPrefix(reason, " because "), ".")
+	e.Kind, e.Text = event.KindUnitStartFailed, "systemd could not start "+unit+".service: "+reason
+	if reason == "" {
+		e.Text = "systemd does not start " + unit + ".service: what it needs did not start"
+	}
+	return e, true
+}
+
+// programNotRun is a runtime, a kubelet or a service that they need whose program systemd cannot
+// run; it says so in a child that was to become that program, and in its own name:
+//
+//	kubelet.service: Failed at step EXEC spawning /usr/bin/kubelet: No such file or directory      (219: "Failed at step EXEC spawning …" without its unit)
+//	kubelet.service: Unable to locate executable '/usr/bin/kubelet': No such file or directory      (≥ 248; ≥ 254 as "(kubelet)[4242]")
+//	kubelet.service: Failed to execute command: Permission denied
+//	kubelet.service: Failed to load environment files: No such file or directory
+//	kubelet.service: Failed to run 'start' task: No such file or directory      (≥ 254 "Failed to spawn 'start' task")
+func programNotRun(r *event.Record) (event.Event, bool) {
+	e, reason, ok := splitUnitLine(r)
+	if !ok {
+		return event.Event{}, false
+	}
+	e.Kind, e.Text = event.KindUnitStartFailed, "systemd cannot run the program of "+e.Fields[0].Value.Text()+": "+reason
+	return e, true
 }
 
 func reexecuted(r *event.Record) (event.Event, bool) {

@@ -12,7 +12,7 @@ import (
 var Udev = table.Table{
 	Component: "udev",
 	Rows: []table.Row{
-		{[]string{"timeout; kill it", "is taking a long time", "' killed", "processing SEQNUM="}, udevTimeout},
+		{[]string{"timeout; kill it", "is taking a long time", "' killed", "processing SEQNUM=", "Spawned process '", "timeout: killing '"}, udevTimeout},
 	},
 }
 
@@ -22,15 +22,26 @@ var Udev = table.Table{
 //	≤ 219  worker [20020] /devices/virtual/block/dm-61 timeout; kill it
 //	≥ 220  worker [20020] /devices/virtual/block/dm-61 is taking a long time; seq 3667 '/devices/virtual/block/dm-61' killed
 //	≥ 246  dm-61: Worker [20020] processing SEQNUM=3667 is taking a long time; … killed
+//
+// Or a program that a rule runs:
+//
+//	≤ 219  timeout: killing '/sbin/blkid -o udev -p /dev/dm-61' [20021]
+//	≥ 246  dm-61: Spawned process '/sbin/blkid -o udev -p /dev/dm-61' [20021] is taking longer than 59s to complete
+//	≥ 246  dm-61: Spawned process '/sbin/blkid -o udev -p /dev/dm-61' [20021] timed out after 2min 59s, killing
 func udevTimeout(r *event.Record) (event.Event, bool) {
 	text := r.Message()
-	killed := strings.Contains(text, "timeout; kill it") || strings.HasSuffix(text, " killed")
+	killed := strings.Contains(text, "timeout; kill it") || strings.HasSuffix(text, " killed") || strings.HasSuffix(text, ", killing") ||
+		strings.HasPrefix(text, "timeout: killing '")
 	device := ""
 	if i := strings.Index(text, "/devices/"); i >= 0 {
 		device = strings.Trim(scan.FirstWord(text[i:]), "'")
 		device = device[strings.LastIndexByte(device, '/')+1:]
 	} else if name, _, ok := strings.Cut(text, ": Worker ["); ok {
 		device = name
+	} else if name, rest, ok := strings.Cut(text, ": Spawned process '"); ok && (killed || strings.Contains(rest, " is taking longer than ")) {
+		device = name
+	} else if _, node, ok := strings.Cut(text, "/dev/"); ok && killed {
+		device = strings.Trim(scan.FirstWord(node), "'")
 	}
 	what := "udev waits long for the rules of "
 	if killed {

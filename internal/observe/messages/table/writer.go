@@ -15,7 +15,7 @@ const HostProgram = "host"
 
 // hostPrograms are their syslog identifiers.
 var hostPrograms = []string{
-	"smartd",
+	"smartd", "mdadm", "systemd-coredump", "abrt-hook-ccpp",
 	"sshd", "sshd-session", "cron", "crond", "CRON", "CROND", "anacron", "su", "sudo", "login", "bash", "sh", "rsyslogd",
 	"audit", "auditd", "systemd-udevd", "systemd-journald", "systemctl", "systemd-run", "dbus-send", "busctl", "NetworkManager", "polkitd",
 }
@@ -31,8 +31,10 @@ func WriterOf(unit string) string {
 }
 
 // FromManager says that the service manager itself wrote a line; journalctl -o with-unit names its
-// unit.
-func FromManager(r *event.Record) bool { return r.Unit == "systemd" || r.Unit == "init.scope" }
+// unit. Since systemd 254 its child is "(kubelet)" until it becomes the program of that name.
+func FromManager(r *event.Record) bool {
+	return r.Unit == "systemd" || r.Unit == "init.scope" || strings.HasPrefix(r.Unit, "(")
+}
 
 // AboutContainer says that an error was met by a program that creates or changes a
 // container or its cgroup: a daemon that is known to, or runc's own words.

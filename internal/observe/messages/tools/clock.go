@@ -14,10 +14,12 @@ import (
 // Clock is what those say who set the wall clock.
 var Clock = table.Table{
 	Component: "clock",
+	Relays:    []string{table.HostProgram}, // journald
 	Rows: []table.Row{
 		{[]string{"clock_step ", "clock was stepped by", "step time server", "time reset "}, clockStep},
 		{[]string{"System clock wrong by "}, clockWrong},
-		{[]string{" time jump detected", "time unset or jumped backwards"}, clockJumped},
+		{[]string{" time jump detected", "time unset or jumped backwards", "Time jumped backwards, rotating", "Realtime clock jumped backwards"}, clockJumped},
+		{[]string{" exceeds sanity limit ", "Could not step system clock"}, clockGivenUp},
 	},
 }
 
@@ -55,6 +57,20 @@ func clockWrong(r *event.Record) (event.Event, bool) {
 	), ok
 }
 
+// clockGivenUp is a clock so wrong that its keeper does not set it, or one that cannot be set:
+//
+//	ntpd     time correction of 3600 seconds exceeds sanity limit (1000); set clock manually to the correct UTC time.
+//	chronyd  Could not step system clock
+func clockGivenUp(r *event.Record) (event.Event, bool) {
+	step, ok := secondsOf(scan.After(r.Message(), "time correction of "))
+	if !ok {
+		return event.New(event.KindClockWrong, "the clock cannot be set"), strings.HasPrefix(strings.TrimSpace(r.Message()), "Could not step")
+	}
+	return event.New(
+		event.KindClockWrong, "the clock is wrong by "+step.Round(time.Millisecond).String()+", and ntpd does not set it", event.FieldStep.Duration(step),
+	), true
+}
+
 // secondsOf reads the number of seconds at the start of a text, with its sign.
 func secondsOf(text string) (time.Duration, bool) {
 	seconds, err := strconv.ParseFloat(strings.TrimPrefix(scan.FirstWord(text), "+"), 64)
@@ -70,6 +86,7 @@ const maxStep = 100 * 365 * 24 * time.Hour
 // clockJumped is a clock that moved without its keeper, or that stood wrong at the boot:
 //
 //	chronyd            Forward time jump detected!       (also: Backward)
+//	systemd-journald   Time jumped backwards, rotating.      (≥ 254 "…/system.journal: Realtime clock jumped backwards relative to last journal entry, rotating.")
 //	systemd-timesyncd  System clock time unset or jumped backwards, restored from recorded timestamp: Thu 2026-11-19 10:00:00 UTC
 func clockJumped(r *event.Record) (event.Event, bool) {
 	return event.New(event.KindClockStep, "the clock has jumped"), true

@@ -156,7 +156,7 @@ func shareBefore(column string) func(text string) string {
 // smartdSays is what smartd (smartmontools 5.x to 7.x) says of a disk that fails.
 var smartdSays = []string{
 	"Currently unreadable (pending) sectors", "Offline uncorrectable sectors", "FAILED SMART self-check", "Failed SMART usage Attribute",
-	"ATA error count increased", "Critical Warning (0x",
+	"ATA error count increased", "Critical Warning (0x", "SMART Failure: ", "Self-Test Log error count increased", "unable to open ATA device",
 }
 
 // smartdWarning is a disk of which smartd says that it fails:
@@ -164,6 +164,7 @@ var smartdSays = []string{
 //	Device: /dev/sda [SAT], 24 Currently unreadable (pending) sectors
 //	Device: /dev/sda [SAT], FAILED SMART self-check. BACK UP DATA NOW!
 //	Device: /dev/nvme0, Critical Warning (0x04): reliability degraded
+//	Device: /dev/bus/0 [megaraid_disk_04], SMART Failure: DATA CHANNEL IMPENDING FAILURE DATA ERROR RATE TOO HIGH
 func smartdWarning(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "Device: /dev/")
 	device, said, found := strings.Cut(rest, ",")

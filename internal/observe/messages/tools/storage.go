@@ -17,11 +17,15 @@ import (
 var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: []table.Row{
 	{[]string{": remaining active paths: "}, activePaths},
 	{[]string{": remaining active paths: 1"}, lastPath},
-	{[]string{": Disable queueing", " failed faulty ", " checker reports path is down", ": mark as failed"}, failedPath},
+	{[]string{": Disable queueing", " failed faulty ", " checker reports path is down", ": mark as failed", "checker failed path ", ": path offline"}, failedPath},
 	{[]string{"WARNING: Thin pool "}, thinPoolFull},
-	{failedPools, poolListed},
-	{[]string{"Failed to write entry ("}, journalFull},
-	{[]string{"Kernel reported iSCSI connection "}, iscsiLost},
+	{append(failedPools, "twi-aotz--", "twi-aot---"), poolListed},
+	{[]string{" out_of_data_space ", " thin-pool Fail"}, poolStatus},
+	{[]string{"Failed to write entry (", "Failed to create new system journal: "}, journalFull},
+	{[]string{"left on logging partition", "write error - see https://www.rsyslog"}, logDiskFull},
+	{[]string{"Kernel reported iSCSI connection ", ":3260 failed (", "cannot make a connection to "}, iscsiLost},
+	{[]string{"Fail event detected on md device", "DegradedArray event detected on md", "[2/1] [_U]", "[2/1] [U_]"}, arrayFailed},
+	{[]string{": read failed after ", "Device for PV ", " is missing PV "}, volumeGroup},
 	{[]string{"class=io_failure", " state: SUSPENDED"}, poolFailed},
 	{[]string{"Write timeout on replica ", "Read timeout on replica ", " to mode ERR due to"}, replicaLost},
 	{[]string{"ealth check failed", "Failed to probe CSI driver"}, probeFailed},
@@ -67,6 +71,7 @@ func lastPath(r *event.Record) (event.Event, bool) {
 //	multipathd: mpathb: Disable queueing
 //	multipathd: mpathy: sdas - tur checker reports path is down      (also directio, rdac, emc_clariion; up to 0.4.9 "sdas: tur checker reports path is down")
 //	multipathd: sdas: mark as failed
+//	multipathd: checker failed path 8:16 in map mpatha      (also: sdas: path offline)
 //	| |- 3:0:0:1 sdc 8:32 failed faulty running                       (multipath -ll)
 func failedPath(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
@@ -91,8 +96,13 @@ func pathIn(said string) string {
 		before = strings.TrimRight(before, " -:")
 		return before[strings.LastIndexByte(before, ' ')+1:]
 	}
-	if before, marked := strings.CutSuffix(said, ": mark as failed"); marked {
-		return before[strings.LastIndexByte(before, ' ')+1:]
+	for _, end := range []string{": mark as failed", ": path offline"} {
+		if before, marked := strings.CutSuffix(said, end); marked {
+			return before[strings.LastIndexByte(before, ' ')+1:]
+		}
+	}
+	if path := scan.FirstWord(scan.After(said, "checker failed path ")); path != "" {
+		return path
 	}
 	words := strings.Fields(strings.TrimLeft(said, "|`- "))
 	if len(words) < 6 || words[3] != "failed" || words[4] != "faulty" || strings.Count(words[0], ":") != 3 {
@@ -123,14 +133,20 @@ var failedPools = []string{"twi-aot-D-", "twi-aotzD-", "twi-aot-M-", "twi-aotzM-
 // poolListed is a row of lvs:
 //
 //	thinpool         vgpaas twi-aot-D- 80.00g             100.00 0.12
+//	thinpool         docker twi-aotz-- 95.00g             100.00 45.12
 func poolListed(r *event.Record) (event.Event, bool) {
 	words := strings.Fields(r.Message())
-	if len(words) < 4 || !slices.Contains(failedPools, words[2]) {
+	if len(words) < 5 || r.Unit != "" || !strings.HasPrefix(words[2], "twi-") {
+		return event.Event{}, false
+	}
+	used, err := strconv.ParseFloat(words[4], 64)
+	full := err == nil && used >= fullPool
+	if !slices.Contains(failedPools, words[2]) && !full {
 		return event.Event{}, false
 	}
 	pool := words[1] + "/" + words[0]
 	e := event.New(event.KindBlockError, "the thin pool "+pool, event.FieldDevice.Text("dm-thin "+pool))
-	if words[2][8] == 'D' {
+	if words[2][8] == 'D' || full {
 		e.Text += " has no space left: what writes to its disks waits for it, or fails"
 		e.AddFields(event.FieldWhat.Text("full"))
 		return e, true
@@ -140,20 +156,114 @@ func poolListed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// journalFull is journald (195 and later) that has no room for what it is told:
+// poolStatus is a row of dmsetup status:
+//
+//	docker-pool: 0 209715200 thin-pool 5 412/26214 1638400/1638400 - out_of_data_space discard_passdown queue_if_no_space - 1024
+//	docker-pool: 0 209715200 thin-pool Fail
+func poolStatus(r *event.Record) (event.Event, bool) {
+	name, rest, ok := strings.Cut(strings.TrimSpace(r.Message()), ": ")
+	e := event.New(event.KindBlockError, "the thin pool "+name+" has no space left: what writes to its disks waits for it, or fails", event.FieldDevice.Text("dm-thin "+name))
+	if strings.HasSuffix(rest, " thin-pool Fail") {
+		e.Text = "the thin pool " + name + " takes no more writes"
+		e.AddFields(event.FieldWhat.Text("error"))
+	} else {
+		e.AddFields(event.FieldWhat.Text("full"))
+	}
+	return e, ok && strings.Contains(rest, " thin-pool ") && !strings.Contains(name, " ")
+}
+
+// arrayFailed is mdadm --monitor on an array that has lost a disk, or such an array of two in
+// /proc/mdstat:
+//
+//	mdadm[812]: Fail event detected on md device /dev/md0, component device /dev/sda1
+//	mdadm[812]: DegradedArray event detected on md device /dev/md0
+//	      104792064 blocks super 1.2 [2/1] [_U]
+func arrayFailed(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Message())
+	array := strings.TrimSuffix(scan.FirstWord(scan.After(said, "detected on md device /dev/")), ",")
+	e := event.New(event.KindBlockError, "the array "+array+" has lost a disk", event.FieldWhat.Text("health"))
+	if array == "" {
+		e.Text = "an array of two disks has lost one"
+		return e, r.Unit == "" && strings.Contains(said, " blocks ")
+	}
+	e.AddFields(event.FieldDevice.Text(array))
+	return e, true
+}
+
+// volumeGroup is LVM on a disk that it cannot read, or does not find:
+//
+//	/dev/sdb: read failed after 0 of 4096 at 0: Input/output error      (since 2.03 "Error reading device /dev/sdb at 0 length 4096.")
+//	WARNING: Device for PV aBcDeF-… not found or rejected by a filter.
+//	WARNING: VG docker is missing PV aBcDeF-… (last written to /dev/sdb1).
+func volumeGroup(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Message())
+	if device, rest, ok := strings.Cut(said, ": read failed after "); ok {
+		device = strings.TrimPrefix(device, "/dev/")
+		return event.New(
+			event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device), event.FieldWhat.Text("error"),
+		), strings.HasSuffix(rest, ": Input/output error") && !strings.Contains(device, " ")
+	}
+	disk := scan.FirstWord(scan.After(said, "Device for PV ", " is missing PV "))
+	return event.New(
+		event.KindBlockError, "a disk of a volume group is not there: "+disk, event.FieldWhat.Text("health"),
+	), disk != "" && strings.HasPrefix(said, "WARNING: ")
+}
+
+// logDiskFull is auditd or rsyslogd that has no room for what it is told:
+//
+//	auditd[620]: Audit daemon has no space left on logging partition      (also: is suspending logging due to no space left …)
+//	rsyslogd[640]: file '/var/log/messages'[7] write error - see https://www.rsyslog.com/solving-rsyslog-write-errors/ for help OS error: No space left on device
+func logDiskFull(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Message())
+	file := "/var/log/audit"
+	if name, ok := scan.Between(said, "file '", "'"); ok {
+		file = name
+	}
+	return event.New(
+		event.KindNoSpace, "no space or no inode is left for "+file, event.FieldPath.Text(file), event.FieldCall.Text("write"),
+		event.FieldError.Text("no space left on device"),
+	), scan.ContainsAny(said, []string{" no space left on logging partition", "OS error: No space left on device", ": No space left on device"})
+}
+
+// journalFull is journald (195 and later) that has no room for what it is told, or cannot write it:
 //
 //	systemd-journald[611]: Failed to write entry (23 items, 765 bytes), ignoring: No space left on device      (248 and later "… despite vacuuming, ignoring: …")
+//	systemd-journald[611]: Failed to write entry (23 items, 765 bytes), ignoring: Read-only file system      (also: Input/output error)
+//	systemd-journald[611]: Failed to create new system journal: No space left on device
 func journalFull(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Message())
+	if strings.HasSuffix(said, ": Read-only file system") {
+		return event.New(
+			event.KindWriteRefused, "the file system is read-only at /var/log/journal", event.FieldPath.Text("/var/log/journal"),
+			event.FieldCall.Text("write"), event.FieldError.Text("read-only file system"),
+		), true
+	}
+	if strings.HasSuffix(said, ": Input/output error") {
+		return event.New(
+			event.KindIOError, "an input/output error at /var/log/journal", event.FieldPath.Text("/var/log/journal"), event.FieldCall.Text("write"),
+		), true
+	}
 	return event.New(
 		event.KindNoSpace, "no space or no inode is left for /var/log/journal", event.FieldPath.Text("/var/log/journal"),
 		event.FieldCall.Text("write"), event.FieldError.Text("no space left on device"),
-	), strings.HasSuffix(strings.TrimSpace(r.Message()), "ignoring: No space left on device")
+	), strings.HasSuffix(said, ": No space left on device")
 }
 
 // iscsiLost is iscsid's word on what the kernel told it, whose own lines may be cut off:
 //
 //	Kernel reported iSCSI connection 1:0 error (1022 - ISCSI_ERR_NOP_TIMEDOUT: A NOP has timed out) state (3)
+//
+// Or on a target that it cannot reach, which it tries again and again:
+//
+//	connect to 10.0.0.9:3260 failed (No route to host)
+//	cannot make a connection to 10.0.0.9:3260 (-1,113)
 func iscsiLost(r *event.Record) (event.Event, bool) {
+	if portal := scan.FirstWord(scan.After(r.Message(), "connect to ", "cannot make a connection to ")); portal != "" {
+		return event.New(
+			event.KindBlockError, "the iSCSI target at "+portal+" cannot be reached", event.FieldDevice.Text("the iSCSI target "+portal),
+			event.FieldWhat.Text("timeout"),
+		), strings.HasSuffix(portal, ":3260") && (r.Unit == "" || r.Unit == "iscsid" || r.Unit == "iscsid.service")
+	}
 	connection, rest, ok := strings.Cut(scan.After(r.Message(), "Kernel reported iSCSI connection "), " error (")
 	return event.New(
 		event.KindBlockError, "the iSCSI connection "+connection+" is lost", event.FieldDevice.Text("connection"+connection),
