@@ -33,8 +33,14 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	if reason == "" {
 		reason = scan.After(text, "ailed to run Kubelet: ", "ailed to start ContainerManager ", "ailed to start cAdvisor ", "kubelet exited: ")
 	}
+	if r.Unit == "" && strings.Contains(text, " command failed") { // that of another program
+		return event.Event{}, false
+	}
 	if reason == "" && !strings.HasPrefix(text, "command failed") {
 		reason = text
+	}
+	if _, elsewhere, _ := strings.Cut(text, " command failed"); elsewhere != "" && r.Unit == "" {
+		return event.Event{}, false // that of another program
 	}
 	reason = strings.TrimPrefix(reason, "failed to run Kubelet: ")
 	why := startReason(reason)
