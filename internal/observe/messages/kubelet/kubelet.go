@@ -514,7 +514,7 @@ func FindSyncError(text string) (method string) {
 func syncError(r *event.Record) (event.Event, bool) {
 	text := cmp.Or(table.ErrorOf(r), scan.After(r.Message(), ", skipping: "))
 	method := FindSyncError(text)
-	if method == "" || !table.IsDeadline(text) && repeated.NetworkPlugin(text) == "" {
+	if method == "" || !table.IsDeadline(text) && repeated.NetworkPlugin(text) == "" && !scan.ContainsAny(text, networkFailures) {
 		return event.Event{}, false
 	}
 	e, ok := failedCall(r, method)

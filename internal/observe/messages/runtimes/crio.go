@@ -29,6 +29,7 @@ var CRIO = table.Table{
 		{[]string{"ailed to find container exit file"}, exitLost},
 		{[]string{"ailed to update container state for "}, stateKilled},
 		{[]string{"Error adding network: ", "Error deleting network: "}, networkFailed},
+		{[]string{"NetworkReady status: false"}, networkNotReady},
 		{[]string{"level=fatal"}, fatalError("crio")},
 		{[]string{"not yet finished. Currently at stage ", "error reserving ctr name ", "error reserving pod name ", "context was either canceled or the deadline was exceeded"}, createWaits},
 		table.Crash,
@@ -56,6 +57,16 @@ func networkFailed(r *event.Record) (event.Event, bool) {
 	)
 	e.IDs.Sandbox = scan.FindID(reason)
 	return e, reason != "" && (r.Unit != "" || strings.Contains(r.Raw, "level=error")) // the kubelet's old dockershim says it, too
+}
+
+// networkNotReady is CRI-O's own word on the condition that the kubelet asks it for (≥ 1.28):
+//
+//	warning CNI plugin not yet initialized. Ignoring NetworkReady status: false, message: Network plugin returns error: no CNI configuration file in /etc/cni/net.d/. Has your network provider started?, reason: NetworkPluginNotReady
+func networkNotReady(r *event.Record) (event.Event, bool) {
+	message, reason, ok := strings.Cut(scan.After(r.Message(), "NetworkReady status: false, message: "), ", reason: ")
+	return event.New(
+		event.KindNetworkNotReady, "the network of the runtime is not ready: "+message, event.FieldReason.Text(reason), event.FieldMessage.Text(message),
+	), ok
 }
 
 // stopAsked is one end of a stop (≥ 1.17). A stop that fails has no end here: the kubelet asks
