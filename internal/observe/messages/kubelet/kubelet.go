@@ -38,7 +38,7 @@ var Table = table.Table{
 		{spellings(callerErrors), callerError},
 		{[]string{"Error syncing pod"}, syncError},
 		{[]string{"failed to setup network for sandbox", "failed to destroy network for sandbox"}, networkError},
-		{[]string{"PLEG: Ignoring events for pod", "getPodContainerStatuses for pod"}, inspectError},
+		{[]string{"PLEG: Ignoring events for pod", "getPodContainerStatuses for pod", "failed reinspection"}, inspectError},
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready", "status as it just became ready"}, nodeReady},
 		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
@@ -455,6 +455,8 @@ var callerErrors = []spelling{
 	{"CreatePodSandbox for pod", "RunPodSandbox"},
 	{"container start failed: RunContainerError: ", "StartContainer"}, // docker_manager.go, up to 1.6
 	{"Failed to create docker container", "CreateContainer"},          // the same
+	{"killContainer ", "StopContainer"},                               // kuberuntime_container.go, up to 1.20
+	{"Kill container failed", "StopContainer"},                        // the same, after it
 }
 
 // callerError is an error of the CRI in the words of whoever made the call; the timeline joins it
@@ -514,7 +516,7 @@ func FindSyncError(text string) (method string) {
 func syncError(r *event.Record) (event.Event, bool) {
 	text := cmp.Or(table.ErrorOf(r), scan.After(r.Message(), ", skipping: "))
 	method := FindSyncError(text)
-	if method == "" || !table.IsDeadline(text) && repeated.NetworkPlugin(text) == "" && !scan.ContainsAny(text, networkFailures) {
+	if method == "" || !table.IsDeadline(text) && repeated.NetworkPlugin(text) == "" && !scan.ContainsAny(text, networkFailures) && !strings.Contains(text, notKilled) {
 		return event.Event{}, false
 	}
 	e, ok := failedCall(r, method)
@@ -522,6 +524,9 @@ func syncError(r *event.Record) (event.Event, bool) {
 	e.AddFields(event.FieldCaller.Bool(true))
 	return e, ok
 }
+
+// notKilled is in dockerd's answer about a container that outlives SIGKILL.
+const notKilled = "tried to kill container, but did not receive an exit event"
 
 // networkError is the second line of an error of several, which klog (≥ 1.21) writes below the
 // message, and a journal keeps as an entry of its own: what the plugin said has lines itself. A
@@ -552,6 +557,7 @@ func networkError(r *event.Record) (event.Event, bool) {
 //
 //	≤ 1.20  PLEG: Ignoring events for pod web-0/default: rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	        getPodContainerStatuses for pod "web-0_default(<uid>)" failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded
+//	        PLEG: pod web-0/default failed reinspection: rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	≥ 1.21  "PLEG: Ignoring events for pod" err="rpc error: …" pod="default/web-0"
 //	        "getPodContainerStatuses for pod failed" err="rpc error: …" pod="default/web-0"
 func inspectError(r *event.Record) (event.Event, bool) {
@@ -560,7 +566,7 @@ func inspectError(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e, ok := failedCall(r, event.PodStatus)
-	if name, namespace, old := strings.Cut(scan.FirstWord(scan.After(r.Message(), "Ignoring events for pod ")), "/"); old {
+	if name, namespace, old := strings.Cut(scan.FirstWord(scan.After(r.Message(), "Ignoring events for pod ", "PLEG: pod ")), "/"); old {
 		e.IDs.Pod = strings.TrimSuffix(namespace, ":") + "/" + name
 	}
 	e.IDs.Container = ""

@@ -22,6 +22,8 @@ var layerTexts = []struct{ text, besides, what string }{
 	{"/snapshots: no such file or directory", "io.containerd.snapshotter.", "layer"},
 	{"parent snapshot ", " does not exist: not found", "record"},
 	{"error unpacking image: content digest ", ": not found", "record"},
+	{"ailed to load container mount", "not exist", "record"},
+	{"ailed to load container mount", "not found", "record"},
 	{"locating item named ", "consider removing the image", "record"},
 }
 
@@ -47,6 +49,7 @@ func literalsOfLayers() []string {
 //	error unpacking image: content digest sha256:…: not found
 //	open /var/lib/docker/overlay2/<layer>/link: no such file or directory      (dockerd)
 //	readlink /var/lib/docker/overlay2/l: invalid argument      (dockerd; also without the l)
+//	Failed to load container mount <id>: mount does not exist      (dockerd; ≥ 20.10 with error="RW layer for container <id> not found")
 //	locating item named "manifest" for image with ID "…" (consider removing the image to resolve the issue): file does not exist      (containers/storage ≥ 1.24)
 func layersDamaged(r *event.Record) (event.Event, bool) {
 	text := strings.ReplaceAll(r.Raw, `\"`, `"`)
@@ -55,7 +58,7 @@ func layersDamaged(r *event.Record) (event.Event, bool) {
 		if at < 0 || !strings.Contains(text, t.besides) {
 			continue
 		}
-		if t.text[0] == '/' { // the path before it
+		if t.text[0] == '/' || t.text[0] == 'a' { // the path before it, or a letter of either case
 			at = strings.LastIndexAny(text[:at], ` "`) + 1
 		}
 		e := event.New(
