@@ -717,8 +717,12 @@ func statusHookFailed(r *event.Record) (event.Event, bool) {
 //	Error adding shop_web-1/<id> to network calico/k8s-pod-network: error getting ClusterInformation: connection is unauthorized: Unauthorized
 //	Error deleting shop_web-1/<id> from network multus/multus-cni-network: netplugin failed with no error message: signal: killed
 //	Error adding network: failed to allocate for range 0: no IP addresses available in range set: 10.244.3.1-10.244.3.254      (up to 1.14)
+//	"Error adding pod to network" err="open /run/flannel/subnet.env: no such file or directory" pod="shop/web-1" podSandboxID={Type:docker ID:<id>} podNetnsPath="/proc/3652/ns/net" networkType="flannel" networkName="cbr0"      (≥ 1.21)
 func pluginFailed(r *event.Record) (event.Event, bool) {
-	said := r.Message()
+	said := strings.Trim(r.Message(), `"`)
+	if reason := table.ErrorOf(r); reason != "" && r.Value("networkType") != "" {
+		said += " " + r.Value("networkType") + ": " + reason
+	}
 	method, rest := "RunPodSandbox", strings.TrimPrefix(said, "Error adding ")
 	if after, ok := strings.CutPrefix(said, "Error deleting "); ok {
 		method, rest = "StopPodSandbox", after
@@ -738,6 +742,8 @@ func pluginFailed(r *event.Record) (event.Event, bool) {
 	e.IDs.Sandbox = scan.ContainerID(id)
 	if namespace, name, ok := strings.Cut(pod, "_"); ok {
 		e.IDs.Pod = namespace + "/" + name
+	} else {
+		e.IDs.Pod = r.Value("pod")
 	}
 	return e, true
 }

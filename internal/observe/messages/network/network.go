@@ -163,7 +163,7 @@ var means = map[string]string{
 //	E1018 08:54:51.468436       1 main.go:243] Failed to create SubnetManager: error retrieving pod spec for 'kube-system/kube-flannel-ds-kw2bh': Get "https://10.0.0.1:443/…": dial tcp 10.0.0.1:443: i/o timeout
 func trouble(r *event.Record) (event.Event, bool) {
 	i := slices.IndexFunc(saying, func(s says) bool { return strings.Contains(r.Raw, s.text) })
-	if i < 0 || scan.ContainsAny(r.Raw, []string{"plugin type=", "etwork for sandbox", "network sandbox", "CNI network", "Error adding network: "}) {
+	if i < 0 || scan.ContainsAny(r.Raw, []string{"plugin type=", "etwork for sandbox", "network sandbox", "CNI network", "Error adding network: ", "Error adding pod ", "Error deleting pod "}) {
 		return event.Event{}, false
 	}
 	s := saying[i]

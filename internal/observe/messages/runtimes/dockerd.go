@@ -25,6 +25,8 @@ var Dockerd = table.Table{
 		{[]string{"Daemon has completed initialization"}, bootEdge("dockerd", event.End)},
 		{[]string{"failed to start daemon: "}, lastError("failed to start daemon: ")},
 		{[]string{"failed to start containerd: "}, lastError("failed to start containerd: ")},
+		{[]string{"unable to configure the Docker daemon with file "}, lastError("unable to configure the Docker daemon with file ")},
+		{[]string{"Error adding pod ", "Error deleting pod "}, podNetworkFailed},
 		{[]string{"Error starting daemon: "}, lastError("Error starting daemon: ")}, // up to 18.06
 		{[]string{"containerd did not exit successfully", "ailed to receive event from containerd", "ailed to get event"}, containerdLost},
 		table.Crash,
@@ -74,6 +76,29 @@ func containerdLost(r *event.Record) (event.Event, bool) {
 	broken := strings.Contains(reason, "code = 13") || len(repeated.LostRuntime(reason)) > 0
 	e := event.New(event.KindRequestFailed, "dockerd loses its connection to containerd: "+table.Clip(reason), table.ErrorFields(reason)...)
 	return e, broken && (strings.Contains(text, "from containerd: ") || r.Value("module") == "libcontainerd")
+}
+
+// podNetworkFailed is a network plugin that cri-dockerd ran in vain:
+//
+//	error Error adding pod shop/web-1 to network {docker <id>}:/proc/3652/ns/net:calico:k8s-pod-network: stat /var/lib/calico/nodename: no such file or directory: …
+//	error Error deleting pod shop/web-1 from network {docker <id>}:/proc/3652/ns/net:calico:k8s-pod-network: …
+func podNetworkFailed(r *event.Record) (event.Event, bool) {
+	of, reason, ok := strings.Cut(r.Message(), ": ")
+	target, network, named := strings.Cut(of, " network {docker ")
+	method, pod := "RunPodSandbox", scan.FirstWord(scan.After(target, "Error adding pod "))
+	if pod == "" {
+		method, pod = "StopPodSandbox", scan.FirstWord(scan.After(target, "Error deleting pod "))
+	}
+	parts := strings.Split(network, ":")
+	if !ok || !named || pod == "" || len(parts) < 3 {
+		return event.Event{}, false
+	}
+	e := event.New(
+		event.KindCRICall, method+" failed", event.FieldMethod.Text(method), event.FieldOutcome.Text("failed"), event.FieldError.Text(reason),
+		event.FieldDeadline.Bool(false), event.FieldPlugin.Text(parts[len(parts)-2]),
+	)
+	e.IDs.Sandbox, e.IDs.Pod = scan.ContainerID(network), pod
+	return e, true
 }
 
 // killLate is a container that did not end after a signal:
