@@ -65,6 +65,10 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 		return e, true
 	}
 	inside := scan.ContainsAny(r.Raw, insideContainer)
+	if strings.Contains(r.Raw, "failed to create new OS thread (") && strings.Contains(r.Raw, "; errno=11)") { // of a child whose words somebody repeats
+		e.Fields, e.Text = []event.Field{event.FieldFatal.Bool(false)}, "a child could make no thread"
+		return e, !inside
+	}
 	if before, _, ok := strings.Cut(r.Raw, "pthread_create failed: Resource temporarily unavailable"); ok {
 		e.Fields, e.Text = []event.Field{event.FieldFatal.Bool(false)}, "a child could make no thread"
 		if scan.ContainsAny(before, []string{"OCI runtime ", "runc did not terminate s"}) { // what runc printed as it ended
