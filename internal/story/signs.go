@@ -292,7 +292,7 @@ func describeFailure(e *event.Event) string {
 		why = strings.TrimPrefix(why, before)
 	}
 	said := e.Text
-	if !strings.Contains(said, " failed") {
+	if !strings.Contains(said, " failed") && !strings.Contains(said, " does not end ") {
 		said += " failed"
 	}
 	if plugin := e.FieldText(event.FieldPlugin); plugin != "" {

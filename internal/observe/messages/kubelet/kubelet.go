@@ -38,7 +38,7 @@ var Table = table.Table{
 		{spellings(callerErrors), callerError},
 		{[]string{"Error syncing pod"}, syncError},
 		{[]string{"failed to setup network for sandbox", "failed to destroy network for sandbox"}, networkError},
-		{[]string{"PLEG: Ignoring events for pod", "getPodContainerStatuses for pod"}, inspectError},
+		{[]string{"PLEG: Ignoring events for pod", "getPodContainerStatuses for pod", "failed reinspection"}, inspectError},
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready", "status as it just became ready"}, nodeReady},
 		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
@@ -456,6 +456,8 @@ var callerErrors = []spelling{
 	{"CreatePodSandbox for pod", "RunPodSandbox"},
 	{"container start failed: RunContainerError: ", "StartContainer"}, // docker_manager.go, up to 1.6
 	{"Failed to create docker container", "CreateContainer"},          // the same
+	{"killContainer ", "StopContainer"},                               // kuberuntime_container.go, up to 1.20
+	{"Kill container failed", "StopContainer"},                        // the same, after it
 }
 
 // callerError is an error of the CRI in the words of whoever made the call; the timeline joins it
@@ -515,7 +517,7 @@ func FindSyncError(text string) (method string) {
 func syncError(r *event.Record) (event.Event, bool) {
 	text := cmp.Or(table.ErrorOf(r), scan.After(r.Message(), ", skipping: "))
 	method := FindSyncError(text)
-	if method == "" || !table.IsDeadline(text) && repeated.NetworkPlugin(text) == "" {
+	if method == "" || !table.IsDeadline(text) && repeated.NetworkPlugin(text) == "" && !scan.ContainsAny(text, networkFailures) && !strings.Contains(text, notKilled) {
 		return event.Event{}, false
 	}
 	e, ok := failedCall(r, method)
@@ -523,6 +525,9 @@ func syncError(r *event.Record) (event.Event, bool) {
 	e.AddFields(event.FieldCaller.Bool(true))
 	return e, ok
 }
+
+// notKilled is in dockerd's answer about a container that outlives SIGKILL.
+const notKilled = "tried to kill container, but did not receive an exit event"
 
 // networkError is the second line of an error of several, which klog (≥ 1.21) writes below the
 // message, and a journal keeps as an entry of its own: what the plugin said has lines itself. A
@@ -553,6 +558,7 @@ func networkError(r *event.Record) (event.Event, bool) {
 //
 //	≤ 1.20  PLEG: Ignoring events for pod web-0/default: rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	        getPodContainerStatuses for pod "web-0_default(<uid>)" failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded
+//	        PLEG: pod web-0/default failed reinspection: rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	≥ 1.21  "PLEG: Ignoring events for pod" err="rpc error: …" pod="default/web-0"
 //	        "getPodContainerStatuses for pod failed" err="rpc error: …" pod="default/web-0"
 func inspectError(r *event.Record) (event.Event, bool) {
@@ -561,7 +567,7 @@ func inspectError(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e, ok := failedCall(r, event.PodStatus)
-	if name, namespace, old := strings.Cut(scan.FirstWord(scan.After(r.Message(), "Ignoring events for pod ")), "/"); old {
+	if name, namespace, old := strings.Cut(scan.FirstWord(scan.After(r.Message(), "Ignoring events for pod ", "PLEG: pod ")), "/"); old {
 		e.IDs.Pod = strings.TrimSuffix(namespace, ":") + "/" + name
 	}
 	e.IDs.Container = ""
@@ -712,8 +718,12 @@ func statusHookFailed(r *event.Record) (event.Event, bool) {
 //	Error adding shop_web-1/<id> to network calico/k8s-pod-network: error getting ClusterInformation: connection is unauthorized: Unauthorized
 //	Error deleting shop_web-1/<id> from network multus/multus-cni-network: netplugin failed with no error message: signal: killed
 //	Error adding network: failed to allocate for range 0: no IP addresses available in range set: 10.244.3.1-10.244.3.254      (up to 1.14)
+//	"Error adding pod to network" err="open /run/flannel/subnet.env: no such file or directory" pod="shop/web-1" podSandboxID={Type:docker ID:<id>} podNetnsPath="/proc/3652/ns/net" networkType="flannel" networkName="cbr0"      (≥ 1.21)
 func pluginFailed(r *event.Record) (event.Event, bool) {
-	said := r.Message()
+	said := strings.Trim(r.Message(), `"`)
+	if reason := table.ErrorOf(r); reason != "" && r.Value("networkType") != "" {
+		said += " " + r.Value("networkType") + ": " + reason
+	}
 	method, rest := "RunPodSandbox", strings.TrimPrefix(said, "Error adding ")
 	if after, ok := strings.CutPrefix(said, "Error deleting "); ok {
 		method, rest = "StopPodSandbox", after
@@ -733,6 +743,8 @@ func pluginFailed(r *event.Record) (event.Event, bool) {
 	e.IDs.Sandbox = scan.ContainerID(id)
 	if namespace, name, ok := strings.Cut(pod, "_"); ok {
 		e.IDs.Pod = namespace + "/" + name
+	} else {
+		e.IDs.Pod = r.Value("pod")
 	}
 	return e, true
 }

@@ -37,13 +37,16 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	if reason == "" {
 		reason = scan.After(text, "ailed to run Kubelet: ", "ailed to start ContainerManager ", "ailed to start cAdvisor ", "kubelet exited: ")
 	}
-	ofAny := strings.HasPrefix(text, "command failed") && !ofKubelet(r, reason) ||
+	ofAny := strings.Contains(text, " command failed") || strings.HasPrefix(text, "command failed") && !ofKubelet(r, reason) ||
 		strings.Contains(text, "flag: ") && (r.Level != event.Fatal || r.PID == 1) // of whichever program
 	if r.Unit == "" && ofAny {
 		return event.Event{}, false
 	}
 	if reason == "" && !strings.HasPrefix(text, "command failed") {
 		reason = text
+	}
+	if _, elsewhere, _ := strings.Cut(text, " command failed"); elsewhere != "" && r.Unit == "" {
+		return event.Event{}, false // that of another program
 	}
 	reason = strings.TrimPrefix(reason, "failed to run Kubelet: ")
 	why := startReason(reason)

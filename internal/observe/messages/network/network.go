@@ -14,8 +14,9 @@ import (
 )
 
 // Table is what they say: Calico 3.0 to 3.30, Cilium 1.6 to 1.18, the VPC CNI of AWS 1.5 to 1.20,
-// flannel 0.5 to 0.27, Multus 3 and 4, Open vSwitch 2.5 to 3.5. They run in containers, so that
-// most lines name no writer.
+// Azure's CNI 1.0 to 1.6, Terway, flannel 0.5 to 0.27, kube-router, Multus 3 and 4, whereabouts,
+// Open vSwitch 2.5 to 3.5; and kube-proxy. They run in containers, so that most lines name no
+// writer.
 var Table = table.Table{Component: "cni", Relays: []string{"", table.HostProgram}, Unnamed: "cni", Rows: []table.Row{
 	{literalsOf(saying), trouble},
 	{[]string{" poll interval (", " to quiesce"}, switchLate},
@@ -51,7 +52,8 @@ func rulesLocked(r *event.Record) (event.Event, bool) {
 // says is a text of a daemon, and what it means.
 type says struct {
 	text, plugin, what string
-	from               string // where the reason begins in the message; empty for behind the text
+	from               string   // where the reason begins in the message; empty for behind the text
+	with               []string // of which one stands there, too, where others say the text as well
 }
 
 // saying are texts of which one stands in every such line, by daemon.
@@ -62,18 +64,34 @@ var saying = []says{
 	{text: "Unable to access datastore to query node configuration", plugin: "calico", what: "api"},
 	{text: "Unable to create token for CNI kubeconfig", plugin: "calico", what: "api"},
 	{text: "Failed to connect to Typha", plugin: "calico", what: "api"},
+	{text: "Connection to Typha failed", plugin: "calico", what: "api", from: "Connection to Typha"},
 	{text: "Reporter is not live", plugin: "calico", what: "health"},
+	{text: "health.HealthReport{Live:false", plugin: "calico", what: "health", from: "Overall health status"},
 	{text: "Shutting down due to health timeout", plugin: "calico", what: "health"},
 	{text: "Calico node failed to start", plugin: "calico", what: "health"},
 	{text: "calico/node is not ready: ", plugin: "calico", what: "health", from: "calico/node is not ready: "},
 	{text: "Failed to program iptables, loading diags before panic", plugin: "calico", what: "health", from: "Failed to program iptables"},
+	{text: "-save command failed after retries", plugin: "calico", what: "health", from: "ip"},
+	{text: "Couldn't autodetect an IPv4 address", plugin: "calico", what: "start", from: "Couldn't autodetect"},
+	{text: "Unable to auto-detect an IPv4 address", plugin: "calico", what: "start", from: "Unable to auto-detect"},
 	{text: " was an error. error=stat /var/lib/calico/nodename", plugin: "calico", what: "daemon", from: "stat /var"},
 	{text: " was an error. error=error getting ClusterInformation", plugin: "calico", what: "api", from: "error getting"},
+	{text: " was an error. error=Get ", plugin: "calico", what: "api", from: "Get "},
+	{text: "No more free affine blocks and strict affinity enabled", plugin: "calico", what: "addresses"},
 	{text: "Unable to contact k8s api-server", plugin: "cilium", what: "api"},
 	{text: "Unable to initialize Kubernetes subsystem", plugin: "cilium", what: "api"},
 	{text: "failed to create cilium agent client", plugin: "cilium", what: "daemon"},
 	{text: "Cilium API client timeout exceeded", plugin: "cilium", what: "daemon"},
+	{text: "Timed out waiting for pre-existing resources", plugin: "cilium", what: "start", from: "Timed out waiting"},
+	{text: "required IPv4 PodCIDR not available", plugin: "cilium", what: "start"},
+	{text: "while retrieving initial list of objects from kvstore", plugin: "cilium", what: "start"},
+	{text: "Unable to setup kvstore", plugin: "cilium", what: "start", with: []string{"kvstore=", "subsys=", `"kvstore":`}},
+	{text: "Error while creating daemon", plugin: "cilium", what: "start", with: []string{"level=fatal", "subsys="}},
+	{text: "Start hook failed", plugin: "cilium", what: "start", with: []string{"subsys=", "function=", `"function":`}},
+	{text: "Regeneration of endpoint failed", plugin: "cilium", what: "health"},
+	{text: "endpoint regeneration failed", plugin: "cilium", what: "health"},
 	{text: "Unable to reach API Server", plugin: "aws-cni", what: "api"},
+	{text: "Failed to check API server connectivity", plugin: "aws-cni", what: "api", with: []string{"aws-k8s-agent", "main.go"}},
 	{text: "DataStore has no available IP", plugin: "aws-cni", what: "addresses"},
 	{text: "no available IP/Prefix addresses", plugin: "aws-cni", what: "addresses"},
 	{text: "assignPodIPv4AddressUnsafe: no available IP", plugin: "aws-cni", what: "addresses"},
@@ -81,26 +99,42 @@ var saying = []says{
 	{text: "InsufficientFreeAddressesInSubnet", plugin: "aws-cni", what: "addresses"},
 	{text: "InsufficientCidrBlocks", plugin: "aws-cni", what: "addresses"},
 	{text: "Recently we had InsufficientCidr error", plugin: "aws-cni", what: "addresses"},
+	{text: "Failed to increase pool size", plugin: "aws-cni", what: "health", from: "Failed to increase", with: []string{"ENI", "eni"}},
+	{text: "timeout: failed to connect service", plugin: "aws-cni", what: "health", from: "timeout: failed", with: []string{"aws-node", "/proc.go:"}},
 	{text: "Error received from AddNetwork g", plugin: "aws-cni", what: "daemon"},
 	{text: "Error received from DelNetwork g", plugin: "aws-cni", what: "daemon"},
+	{text: "Failed to assign an IP address to container ", plugin: "aws-cni", what: "addresses"},
 	{text: "Retrying waiting for IPAM-D", plugin: "aws-cni", what: "start"},
 	{text: "imed out waiting for IPAM daemon to start", plugin: "aws-cni", what: "start"},
+	{text: "/network/requestipconfig", plugin: "azure-vnet", what: "daemon", from: "Post ", with: []string{"connection refused", "deadline exceeded", "EOF", "onnection reset"}},
+	{text: "imed out on locking store", plugin: "azure-vnet", what: "health", from: "locking store"},
+	{text: "key-value store of network plugin", plugin: "azure-vnet", what: "health", from: "key-value store"},
+	{text: "InvalidVSwitchId.IpNotEnough", plugin: "terway", what: "addresses"},
 	{text: "no IP addresses available in range set", plugin: "host-local", what: "addresses"},
+	{text: "Could not allocate IP in range: ", plugin: "whereabouts", what: "addresses"},
 	{text: "Failed to create SubnetManager: ", plugin: "flannel", what: "api"},
-	{text: "failed to acquire lease: ", plugin: "flannel", what: "api"},
+	{text: "failed to acquire lease: ", plugin: "flannel", what: "api", with: []string{"egistering network"}},
 	{text: "Couldn't fetch network config: ", plugin: "flannel", what: "api"},
+	{text: "Failed to find any valid interface to use", plugin: "flannel", what: "start"},
+	{text: "Failed to check br_netfilter", plugin: "flannel", what: "start"},
 	{text: "[kube-peers] Could not get peers: ", plugin: "weave", what: "api"},
 	{text: "Failed to connect to OVSDB", plugin: "antrea", what: "daemon", from: "Failed to connect"},
 	{text: "daemon creation failed: ", plugin: "cilium", what: "start"},
 	{text: "did not synchronously regenerate after timeout", plugin: "cilium", what: "daemon", from: "endpoint "},
 	{text: "regeneration recovery failed", plugin: "cilium", what: "health"},
 	{text: "timed out waiting for OVS port binding", plugin: "ovn", what: "daemon", from: "timed out"},
+	{text: "timed out waiting for annotations", plugin: "ovn", what: "daemon", from: "timed out", with: []string{"pod annotation", "ovn"}},
 	{text: "error waiting for node readiness: ", plugin: "ovn", what: "start"},
 	{text: ": no response to inactivity probe after ", plugin: "ovs", what: "daemon", from: "no response"},
 	{text: ".mgmt: connection failed (", plugin: "ovs", what: "daemon", from: "connection failed"},
-	{text: "_h is not ready after ", plugin: "kube-ovn", what: "daemon", from: "ovs interface"},
+	{text: "db.sock: database connection failed (", plugin: "ovs", what: "daemon", from: "database connection"},
+	{text: "_h is not ready after ", plugin: "kube-ovn", what: "daemon", from: "ovs interface", with: []string{"ovs interface "}},
+	{text: "Failed to retrieve node info: Get ", plugin: "kube-proxy", what: "api", from: "Get "},
+	{text: "Failed to get pod CIDR from node spec", plugin: "kube-router", what: "start"},
 	{text: "Multus: error getting pod", plugin: "multus", what: "api"},
-	{text: "error waiting for pod: ", plugin: "multus", what: "api"},
+	{text: "error waiting for pod: ", plugin: "multus", what: "api", with: []string{"ultus", "network-status"}},
+	{text: "waiting for ReadinessIndicatorFile", plugin: "multus", what: "daemon", from: "waiting for"},
+	{text: "waiting for readinessindicatorfile", plugin: "multus", what: "daemon", from: "waiting for"},
 }
 
 func literalsOf(all []says) (texts []string) {
@@ -129,17 +163,11 @@ var means = map[string]string{
 //	E1018 08:54:51.468436       1 main.go:243] Failed to create SubnetManager: error retrieving pod spec for 'kube-system/kube-flannel-ds-kw2bh': Get "https://10.0.0.1:443/…": dial tcp 10.0.0.1:443: i/o timeout
 func trouble(r *event.Record) (event.Event, bool) {
 	i := slices.IndexFunc(saying, func(s says) bool { return strings.Contains(r.Raw, s.text) })
-	if i < 0 || scan.ContainsAny(r.Raw, []string{"plugin type=", "etwork for sandbox", "network sandbox", "CNI network", "Error adding network: "}) {
+	if i < 0 || scan.ContainsAny(r.Raw, []string{"plugin type=", "etwork for sandbox", "network sandbox", "CNI network", "Error adding network: ", "Error adding pod ", "Error deleting pod "}) {
 		return event.Event{}, false
 	}
 	s := saying[i]
-	if s.plugin == "flannel" && s.text[0] == 'f' && !strings.Contains(r.Raw, "egistering network") {
-		return event.Event{}, false // others acquire leases, too
-	}
-	if s.text[0] == '_' && !strings.Contains(r.Raw, "ovs interface ") {
-		return event.Event{}, false
-	}
-	if s.plugin == "multus" && !scan.ContainsAny(r.Raw, []string{"ultus", "network-status"}) {
+	if len(s.with) > 0 && !scan.ContainsAny(r.Raw, s.with) {
 		return event.Event{}, false
 	}
 	reason := ""
@@ -149,6 +177,8 @@ func trouble(r *event.Record) (event.Event, bool) {
 	case "health":
 		if name, ok := scan.Between(r.Raw, `name="`, `"`); ok {
 			reason = "its part " + name
+		} else if s.plugin == "cilium" {
+			reason = table.ErrorOf(r)
 		}
 	}
 	if s.from != "" {

@@ -17,6 +17,14 @@ var layerTexts = []struct{ text, besides, what string }{
 	{"missing parent ", "bucket: not found", "record"},
 	{"failed to stat parent: ", "/snapshots/", "layer"},
 	{"/link: no such file or directory", "/overlay", "link"},
+	{"/overlay2: invalid argument", "readlink ", "link"},
+	{"/overlay2/l: invalid argument", "readlink ", "link"},
+	{"/snapshots: no such file or directory", "io.containerd.snapshotter.", "layer"},
+	{"parent snapshot ", " does not exist: not found", "record"},
+	{"error unpacking image: content digest ", ": not found", "record"},
+	{"ailed to load container mount", "not exist", "record"},
+	{"ailed to load container mount", "not found", "record"},
+	{"locating item named ", "consider removing the image", "record"},
 }
 
 // literalsOfLayers are the texts of layerTexts.
@@ -36,7 +44,13 @@ func literalsOfLayers() []string {
 //	can't stat lower layer "/var/lib/containers/storage/overlay/l/ABC" because it does not exist. Going through storage to recreate the missing symlinks.
 //	failed to create snapshot: missing parent "k8s.io/12/sha256:…" bucket: not found      (containerd)
 //	failed to prepare sandbox rootfs: failed to stat parent: stat /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots/33/fs: no such file or directory
+//	failed to create prepare snapshot dir: failed to create temp dir: stat /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots: no such file or directory
+//	failed to create snapshot: parent snapshot sha256:… does not exist: not found
+//	error unpacking image: content digest sha256:…: not found
 //	open /var/lib/docker/overlay2/<layer>/link: no such file or directory      (dockerd)
+//	readlink /var/lib/docker/overlay2/l: invalid argument      (dockerd; also without the l)
+//	Failed to load container mount <id>: mount does not exist      (dockerd; ≥ 20.10 with error="RW layer for container <id> not found")
+//	locating item named "manifest" for image with ID "…" (consider removing the image to resolve the issue): file does not exist      (containers/storage ≥ 1.24)
 func layersDamaged(r *event.Record) (event.Event, bool) {
 	text := strings.ReplaceAll(r.Raw, `\"`, `"`)
 	for _, t := range layerTexts {
@@ -44,7 +58,7 @@ func layersDamaged(r *event.Record) (event.Event, bool) {
 		if at < 0 || !strings.Contains(text, t.besides) {
 			continue
 		}
-		if t.text[0] == '/' { // the path before it
+		if t.text[0] == '/' || t.text[0] == 'a' { // the path before it, or a letter of either case
 			at = strings.LastIndexAny(text[:at], ` "`) + 1
 		}
 		e := event.New(

@@ -20,7 +20,7 @@ var Table = table.Table{
 	Relays:  []string{table.HostProgram},
 	Unnamed: "node",
 	Rows: []table.Row{
-		{[]string{"fork/exec ", "pthread_create failed", "create new OS thread", "-thread limit"}, forkFailed},
+		{[]string{"fork/exec ", "pthread_create failed", "create new OS thread", "-thread limit", "crun: clone: "}, forkFailed},
 		{[]string{"fork/exec ", ": fork: Cannot allocate memory", "ailed to fork: Cannot allocate memory"}, noMemory},
 		{[]string{": fork: ", "Cannot fork", "CAN'T FORK", "ailed to fork", "unable to fork: "}, shellForkFailed},
 		{cgroupMakers, cgroupFailed},
@@ -56,6 +56,7 @@ func Append(dst []event.Event, message string, at event.Time, quotes []event.Quo
 //	runtime/cgo: pthread_create failed: Resource temporarily unavailable            (runtime/cgo; the process aborts)
 //	runtime: failed to create new OS thread (have 12 already; errno=11)             (runtime/os_linux.go; it aborts)
 //	runtime: program exceeds 10000-thread limit                                     (runtime/proc.go; it aborts)
+//	Container creation error: crun: clone: Resource temporarily unavailable         (crun)
 func forkFailed(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindForkFailed}
 	if isAbort(strings.TrimLeft(r.Message(), " ")) {
@@ -64,6 +65,10 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 		return e, true
 	}
 	inside := scan.ContainsAny(r.Raw, insideContainer)
+	if strings.Contains(r.Raw, "failed to create new OS thread (") && strings.Contains(r.Raw, "; errno=11)") { // of a child whose words somebody repeats
+		e.Fields, e.Text = []event.Field{event.FieldFatal.Bool(false)}, "a child could make no thread"
+		return e, !inside
+	}
 	if before, _, ok := strings.Cut(r.Raw, "pthread_create failed: Resource temporarily unavailable"); ok {
 		e.Fields, e.Text = []event.Field{event.FieldFatal.Bool(false)}, "a child could make no thread"
 		if scan.ContainsAny(before, []string{"OCI runtime ", "runc did not terminate s"}) { // what runc printed as it ended
@@ -73,6 +78,11 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 			}
 		}
 		return e, !inside
+	}
+	if strings.Contains(r.Raw, "crun: clone: Resource temporarily unavailable") {
+		return event.New(
+			event.KindForkFailed, "crun can make no process", event.FieldProgram.Text("crun"), event.FieldFatal.Bool(false),
+		), true
 	}
 	program, rest, ok := strings.Cut(scan.After(r.Raw, "fork/exec "), ": ")
 	if !ok || strings.ContainsAny(program, " \t\"") || !strings.HasPrefix(rest, "resource temporarily unavailable") ||

@@ -69,8 +69,9 @@ func NetworkPlugin(reason string) string {
 //
 //	CreateContainer failed: Failed to check if grpc server is working: rpc error: code = DeadlineExceeded desc = timed out connecting to vsock 1217660058:1024: unknown
 //	… rpc error: code = DeadlineExceeded desc = timed out connecting to hybrid vsocket hvsock:///run/vc/vm/…
+//	… failed to create shim task: CreateContainerRequest timed out: context deadline exceeded: unknown
 func GuestMute(reason string) bool {
-	return scan.ContainsAny(reason, []string{"timed out connecting to vsock", "timed out connecting to hybrid vsock"})
+	return scan.ContainsAny(reason, []string{"timed out connecting to vsock", "timed out connecting to hybrid vsock", "ContainerRequest timed out"})
 }
 
 // noPipe is Windows' word for a pipe that is not there.

@@ -37,6 +37,7 @@ var Containerd = table.Table{
 			listFailed,
 		},
 		{[]string{"RunPodSandbox for ", "RunPodsandbox for ", "CreateContainer within sandbox "}, createCall},
+		{[]string{"Failed to destroy network for sandbox "}, networkLeft},
 		// "ExecSync for" stands in every probe, too
 		{[]string{"failed to exec in container"}, execFailed},
 		{[]string{"containerd: "}, lastError("containerd: ")},
@@ -138,6 +139,18 @@ func criCall(r *event.Record) (event.Event, bool) {
 		e.AddFields(failureFields(reason)...)
 	}
 	return e, true
+}
+
+// networkLeft is the clean-up after a sandbox that could not be made, which fails, too, in the
+// network plugin:
+//
+//	error Failed to destroy network for sandbox "<id>"      error="plugin type=\"calico\" failed (delete): …"
+func networkLeft(r *event.Record) (event.Event, bool) {
+	reason := table.ErrorOf(r)
+	e := event.New(event.KindCRICall, "StopPodSandbox failed", event.FieldMethod.Text("StopPodSandbox"))
+	e.IDs.Sandbox = scan.FindID(r.Message())
+	e.AddFields(failureFields(reason)...)
+	return e, strings.HasPrefix(r.Message(), "Failed to destroy network for sandbox ") && repeated.NetworkPlugin(reason) != ""
 }
 
 // failureFields is how a call of the CRI ended that did not end well. One that is canceled is one

@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -27,10 +28,45 @@ var CRIO = table.Table{
 		{[]string{"Stopping container: ", "Stopped container ", "Stopping pod sandbox: ", "Stopped pod sandbox"}, stopAsked},
 		{[]string{"ailed to find container exit file"}, exitLost},
 		{[]string{"ailed to update container state for "}, stateKilled},
+		{[]string{"Error adding network: ", "Error deleting network: "}, networkFailed},
+		{[]string{"NetworkReady status: false"}, networkNotReady},
 		{[]string{"level=fatal"}, fatalError("crio")},
 		{[]string{"not yet finished. Currently at stage ", "error reserving ctr name ", "error reserving pod name ", "context was either canceled or the deadline was exceeded"}, createWaits},
 		table.Crash,
 	},
+}
+
+// networkFailed is a network plugin that CRI-O ran in vain, to set up the network of a sandbox or
+// to take it down:
+//
+//	error Error adding network: plugin type="multus-shim" name="multus-cni-network" failed (add): CmdAdd (shim): CNI request failed with status 400: …
+//	error Error deleting network: [shop/web-1:ovn-kubernetes]: error removing container from network "ovn-kubernetes": …      (before)
+func networkFailed(r *event.Record) (event.Event, bool) {
+	method, reason := "RunPodSandbox", scan.After(r.Message(), "Error adding network: ")
+	if reason == "" {
+		method, reason = "StopPodSandbox", scan.After(r.Message(), "Error deleting network: ")
+	}
+	plain := strings.ReplaceAll(reason, `\"`, `"`)
+	network, named := scan.Between(plain, ` network "`, `"`)
+	if !named && strings.HasPrefix(plain, "Multus: ") {
+		network = "multus"
+	}
+	e := event.New(
+		event.KindCRICall, method+" failed", event.FieldMethod.Text(method), event.FieldOutcome.Text("failed"),
+		event.FieldError.Text(reason), event.FieldDeadline.Bool(false), event.FieldPlugin.Text(cmp.Or(repeated.NetworkPlugin(plain), network, "cni")),
+	)
+	e.IDs.Sandbox = scan.FindID(reason)
+	return e, reason != "" && (r.Unit != "" || strings.Contains(r.Raw, "level=error")) // the kubelet's old dockershim says it, too
+}
+
+// networkNotReady is CRI-O's own word on the condition that the kubelet asks it for (≥ 1.28):
+//
+//	warning CNI plugin not yet initialized. Ignoring NetworkReady status: false, message: Network plugin returns error: no CNI configuration file in /etc/cni/net.d/. Has your network provider started?, reason: NetworkPluginNotReady
+func networkNotReady(r *event.Record) (event.Event, bool) {
+	message, reason, ok := strings.Cut(scan.After(r.Message(), "NetworkReady status: false, message: "), ", reason: ")
+	return event.New(
+		event.KindNetworkNotReady, "the network of the runtime is not ready: "+message, event.FieldReason.Text(reason), event.FieldMessage.Text(message),
+	), ok
 }
 
 // stopAsked is one end of a stop (≥ 1.17). A stop that fails has no end here: the kubelet asks

@@ -1,6 +1,7 @@
 package runtimes
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -23,6 +24,11 @@ var Dockerd = table.Table{
 		{[]string{"Starting up"}, startingUp},
 		{[]string{"Daemon has completed initialization"}, bootEdge("dockerd", event.End)},
 		{[]string{"failed to start daemon: "}, lastError("failed to start daemon: ")},
+		{[]string{"failed to start containerd: "}, lastError("failed to start containerd: ")},
+		{[]string{"unable to configure the Docker daemon with file "}, lastError("unable to configure the Docker daemon with file ")},
+		{[]string{"Error adding pod ", "Error deleting pod "}, podNetworkFailed},
+		{[]string{"Error starting daemon: "}, lastError("Error starting daemon: ")}, // up to 18.06
+		{[]string{"containerd did not exit successfully", "ailed to receive event from containerd", "ailed to get event"}, containerdLost},
 		table.Crash,
 	},
 }
@@ -49,6 +55,50 @@ func requestFailed(r *event.Record) (event.Event, bool) {
 	e.IDs.Container = scan.FindID(call)
 	ofNode := table.IsDeadline(reason) || len(repeated.LostRuntime(reason)) > 0 || scan.ContainsAny(reason, repeated.NodeErrors)
 	return e, ok && ofNode
+}
+
+// containerdLost is the end of the containerd that dockerd runs as its child, or dockerd's stream
+// of events from it that broke:
+//
+//	error containerd did not exit successfully      error="exit status 2" module=libcontainerd      (≥ 17.12)
+//	error failed to get event      error="rpc error: code = Unavailable desc = transport is closing" module=libcontainerd namespace=moby
+//	error libcontainerd: failed to receive event from containerd: rpc error: code = 13 desc = transport is closing      (up to 17.09)
+//
+// Docker's own stop ends them, too.
+func containerdLost(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	reason := cmp.Or(table.ErrorOf(r), scan.After(text, "event from containerd: "))
+	if text == "containerd did not exit successfully" {
+		e := event.New(event.KindCrash, "dockerd's containerd ends: "+reason, event.FieldReason.Text(reason))
+		e.Component, e.Source = "containerd", "dockerd.log"
+		return e, reason != ""
+	}
+	broken := strings.Contains(reason, "code = 13") || len(repeated.LostRuntime(reason)) > 0
+	e := event.New(event.KindRequestFailed, "dockerd loses its connection to containerd: "+table.Clip(reason), table.ErrorFields(reason)...)
+	return e, broken && (strings.Contains(text, "from containerd: ") || r.Value("module") == "libcontainerd")
+}
+
+// podNetworkFailed is a network plugin that cri-dockerd ran in vain:
+//
+//	error Error adding pod shop/web-1 to network {docker <id>}:/proc/3652/ns/net:calico:k8s-pod-network: stat /var/lib/calico/nodename: no such file or directory: …
+//	error Error deleting pod shop/web-1 from network {docker <id>}:/proc/3652/ns/net:calico:k8s-pod-network: …
+func podNetworkFailed(r *event.Record) (event.Event, bool) {
+	of, reason, ok := strings.Cut(r.Message(), ": ")
+	target, network, named := strings.Cut(of, " network {docker ")
+	method, pod := "RunPodSandbox", scan.FirstWord(scan.After(target, "Error adding pod "))
+	if pod == "" {
+		method, pod = "StopPodSandbox", scan.FirstWord(scan.After(target, "Error deleting pod "))
+	}
+	parts := strings.Split(network, ":")
+	if !ok || !named || pod == "" || len(parts) < 3 {
+		return event.Event{}, false
+	}
+	e := event.New(
+		event.KindCRICall, method+" failed", event.FieldMethod.Text(method), event.FieldOutcome.Text("failed"), event.FieldError.Text(reason),
+		event.FieldDeadline.Bool(false), event.FieldPlugin.Text(parts[len(parts)-2]),
+	)
+	e.IDs.Sandbox, e.IDs.Pod = scan.ContainerID(network), pod
+	return e, true
 }
 
 // killLate is a container that did not end after a signal:

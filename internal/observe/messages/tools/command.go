@@ -38,17 +38,34 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 func dockerFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	said := strings.TrimPrefix(strings.TrimPrefix(text, "docker: "), "ERROR: ")
-	if reason, ok := strings.CutPrefix(said, "Error response from daemon: "); ok && r.Unit == "" && !table.IsDeadline(text) && scan.ContainsAny(reason, repeated.NodeErrors) {
-		e := event.New(event.KindRequestFailed, "dockerd fails: "+table.Clip(reason), table.ErrorFields(reason)...)
-		e.Component, e.Source, e.IDs.Container = "dockerd", facts.Commands, scan.FindID(reason)
-		return e, true
+	if reason, ok := strings.CutPrefix(said, "Error response from daemon: "); ok {
+		e := daemonAnswered(text, reason)
+		return e, r.Unit == "" && e.Kind != "" // or a daemon that repeats it, who says more
 	}
 	refused := strings.HasPrefix(said, "Cannot connect to the Docker daemon")
-	if !refused && !strings.HasPrefix(said, "error during connect: ") && !strings.HasPrefix(said, "Error response from daemon: ") ||
-		!refused && !table.IsDeadline(text) && !isRefused(text) {
-		return event.Event{}, false // or a daemon that repeats it, who says more
+	if !refused && (!strings.HasPrefix(said, "error during connect: ") || !table.IsDeadline(text) && !isRefused(text)) {
+		return event.Event{}, false
 	}
 	return commandFailed("dockerd", "docker", text, refused || isRefused(text)), r.Unit == ""
+}
+
+// daemonAnswered is what the answer of a dockerd tells that fails: it was late, met an error of its
+// node, or found nobody at containerd's socket. Nothing when it does not tell of its node.
+func daemonAnswered(text, reason string) event.Event {
+	if table.IsDeadline(text) {
+		return commandFailed("dockerd", "docker", text, false)
+	}
+	if scan.ContainsAny(reason, repeated.NodeErrors) {
+		e := event.New(event.KindRequestFailed, "dockerd fails: "+table.Clip(reason), table.ErrorFields(reason)...)
+		e.Component, e.Source, e.IDs.Container = "dockerd", facts.Commands, scan.FindID(reason)
+		return e
+	}
+	for _, f := range repeated.LostRuntime(reason) {
+		if name := f.Value.Text(); f.Key == event.FieldGone && slices.Contains(runtimes, name) {
+			return commandFailed(name, "docker", text, true)
+		}
+	}
+	return event.Event{}
 }
 
 // crictlFailed is crictl without an answer of the runtime:
@@ -88,6 +105,9 @@ func ctrFailed(r *event.Record) (event.Event, bool) {
 		e := event.New(event.KindMountsLeft, "the rootfs of "+scan.Short(scan.FindID(text))+" is left mounted", table.ErrorFields(text)...)
 		e.Component, e.Source, e.IDs.Container = "containerd", facts.Commands, scan.FindID(text)
 		return e, r.Unit == ""
+	}
+	if strings.HasSuffix(text, ": permission denied\"") {
+		return event.Event{}, false // whoever asks has not the right to
 	}
 	if strings.HasPrefix(text, "ctr: failed to ") && !table.IsDeadline(text) && !isRefused(text) && !strings.HasPrefix(text, "ctr: failed to dial ") {
 		return event.Event{}, false // it was asked for something that is not there
