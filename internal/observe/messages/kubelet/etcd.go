@@ -14,6 +14,7 @@ import (
 var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kernel", table.HostProgram}, Unnamed: "etcd", Rows: []table.Row{
 	{[]string{"slow fdatasync", "sync duration of "}, syncSlow},
 	{[]string{"apply request took too long", "took too long ("}, requestSlow},
+	{[]string{"Txn call completed"}, transactionSlow},
 	{[]string{"leader failed to send out heartbeat on time", ": failed to send out heartbeat on time"}, heartbeatLate},
 	{[]string{" lost leader "}, leaderLost},
 	{[]string{"database space exceeded", "alarm:NOSPACE", "alarm raised"}, databaseFull},
@@ -58,6 +59,18 @@ func requestSlow(r *event.Record) (event.Event, bool) {
 		"a request took etcd "+took.Round(time.Millisecond).String(), event.FieldWhat.Text("request"),
 		event.FieldTook.Duration(took),
 	), ok && took >= longRequest && scan.ContainsAny(r.Raw, []string{"apply request took too long", "etcdserver: "})
+}
+
+// transactionSlow is the same as the API server, or k3s, traces it (1.24 to 1.36; it prints what took
+// half a second or more):
+//
+//	Trace[1414586150]:  ---"Txn call completed" 6993ms (13:16:19.823)]
+func transactionSlow(r *event.Record) (event.Event, bool) {
+	took, err := time.ParseDuration(scan.FirstWord(scan.After(r.Raw, `---"Txn call completed" `)))
+	return etcdEvent(
+		"a request took etcd "+took.Round(time.Millisecond).String(), event.FieldWhat.Text("request"),
+		event.FieldTook.Duration(took),
+	), err == nil && took >= longRequest
 }
 
 // heartbeatLate is the leader that does not come to say that it lives:

@@ -93,7 +93,7 @@ var Table = table.Table{
 		{spellings(certificateLines), certificateFailed},
 		{[]string{"Certificate expiration is ", "Certificate rotation deadline determined"}, certificateExpires},
 		{[]string{"ontainer runtime network not ready", "Unable to update cni config"}, repeated.NetworkNotReady},
-		{[]string{"NodeHasDiskPressure", "NodeHasInsufficientMemory"}, nodePressure},
+		{[]string{"NodeHasDiskPressure", "NodeHasInsufficientMemory", "node conditions - observed"}, nodePressure},
 		{spellings(evictions), eviction},
 		{[]string{"mage garbage collection failed", "ailed to get imageFs"}, imageFSFailed},
 		// only after a failure, or at level 4

@@ -202,19 +202,21 @@ func foundRuntime(r *event.Record) (name, version string) {
 	return name, scan.Version(scan.After(text, "initialized, version: "))
 }
 
-// nodePressure is a condition that begins:
+// nodePressure is a condition that begins or, from -v=3 on, that lasts:
 //
 //	≤ 1.20  Recording NodeHasDiskPressure event message for node n
+//	        eviction manager: node conditions - observed: [MemoryPressure]
 //	≥ 1.21  "Recording event message for node" node="n" event="NodeHasDiskPressure"
+//	        "Eviction manager: node conditions - observed" nodeCondition=["MemoryPressure"]
 func nodePressure(r *event.Record) (event.Event, bool) {
-	if !strings.Contains(r.Raw, "event message for node") {
-		return event.Event{}, false
-	}
-	what := "disk"
-	if strings.Contains(r.Raw, "NodeHasInsufficientMemory") {
+	what := ""
+	switch begins := strings.Contains(r.Raw, "event message for node"); {
+	case begins && strings.Contains(r.Raw, "NodeHasInsufficientMemory"), !begins && strings.Contains(r.Raw, "MemoryPressure"):
 		what = "memory"
+	case begins, strings.Contains(r.Raw, "DiskPressure"):
+		what = "disk"
 	}
-	return event.New(event.KindPressure, "the kubelet reports pressure on "+what, event.FieldOf.Text(what)), true
+	return event.New(event.KindPressure, "the kubelet reports pressure on "+what, event.FieldOf.Text(what)), what != ""
 }
 
 // evictions are what the eviction manager says when it acts. Up to 1.20 the resource, or the pod,
