@@ -190,6 +190,7 @@ var kubeletKinds = []KindInfo{
 	}},
 	{Kind: KindPressure, About: "the kubelet reports pressure as a condition of its node", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldOf, "what the node is short of; of process ids kubelet.pid-pressure tells", "disk", "memory"),
+		oneOf(FieldWhat, "begins: a change; lasts: what the eviction manager observes at each of its turns", "begins", "lasts"),
 	}},
 	{Kind: KindEviction, About: "the kubelet's eviction manager acts", IDs: ofPod, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what it does: it wants a resource back, must evict pods for it, has evicted one, finds none to evict, or takes on none", "reclaim", "must-evict", "evicted", "none-left", "refused"),

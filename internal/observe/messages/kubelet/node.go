@@ -209,14 +209,19 @@ func foundRuntime(r *event.Record) (name, version string) {
 //	≥ 1.21  "Recording event message for node" node="n" event="NodeHasDiskPressure"
 //	        "Eviction manager: node conditions - observed" nodeCondition=["MemoryPressure"]
 func nodePressure(r *event.Record) (event.Event, bool) {
-	what := ""
-	switch begins := strings.Contains(r.Raw, "event message for node"); {
-	case begins && strings.Contains(r.Raw, "NodeHasInsufficientMemory"), !begins && strings.Contains(r.Raw, "MemoryPressure"):
-		what = "memory"
-	case begins, strings.Contains(r.Raw, "DiskPressure"):
-		what = "disk"
+	of, what := "", "lasts"
+	if strings.Contains(r.Raw, "event message for node") {
+		what = "begins"
 	}
-	return event.New(event.KindPressure, "the kubelet reports pressure on "+what, event.FieldOf.Text(what)), what != ""
+	switch {
+	case scan.ContainsAny(r.Raw, []string{"NodeHasInsufficientMemory", "MemoryPressure"}):
+		of = "memory"
+	case strings.Contains(r.Raw, "DiskPressure"):
+		of = "disk"
+	}
+	return event.New(
+		event.KindPressure, "the kubelet reports pressure on "+of, event.FieldOf.Text(of), event.FieldWhat.Text(what),
+	), of != "" && (what == "begins" || strings.Contains(r.Raw, "node conditions - observed"))
 }
 
 // evictions are what the eviction manager says when it acts. Up to 1.20 the resource, or the pod,
