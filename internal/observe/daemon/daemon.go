@@ -80,10 +80,10 @@ func IsKubeletFile(file string) bool {
 
 // IsKubeletText says that klog's lines with this text are the kubelet's, whatever tag somebody put
 // before them: other programs, too, have a source file of their name. The lease of a node is
-// renewed by its kubelet and nobody else.
+// renewed by its kubelet and nobody else; a reflector names the source file that it works for.
 func IsKubeletText(text string) bool {
 	return strings.HasPrefix(text, "Kubelet version") || strings.Contains(text, "from runtime service failed") ||
-		strings.Contains(text, "/namespaces/kube-node-lease/")
+		strings.Contains(text, "/namespaces/kube-node-lease/") || strings.HasPrefix(text, "k8s.io/kubernetes/pkg/kubelet/")
 }
 
 // RuntimeOf is the runtime whose process, unit or socket has this name, without

@@ -61,8 +61,8 @@ func requestSlow(r *event.Record) (event.Event, bool) {
 	), ok && took >= longRequest && scan.ContainsAny(r.Raw, []string{"apply request took too long", "etcdserver: "})
 }
 
-// transactionSlow is the same as the API server, or k3s, traces it (1.24 to 1.36; it prints what took
-// half a second or more):
+// transactionSlow is the same as the API server, or k3s, traces it (1.24 to 1.36; it prints what
+// took half a second or more):
 //
 //	Trace[1414586150]:  ---"Txn call completed" 6993ms (13:16:19.823)]
 func transactionSlow(r *event.Record) (event.Event, bool) {
