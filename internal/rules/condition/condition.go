@@ -6,7 +6,6 @@ package condition
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,7 +39,7 @@ var operators = map[string]func(arg any) (func(event.Value) bool, error){
 	"lacks":      matchPart(func(part, text string) bool { return !strings.Contains(text, part) }),
 	"startswith": matchPart(func(part, text string) bool { return strings.HasPrefix(text, part) }),
 	"endswith":   matchPart(func(part, text string) bool { return strings.HasSuffix(text, part) }),
-	"re":         matchText(regexp.Compile, (*regexp.Regexp).MatchString),
+	"re":         matchText(parsePattern, (*pattern).matchString),
 	"captures":   matchText(parseCaptures, (*captures).matchString),
 	"lt":         matchNumber(func(a, b float64) bool { return a < b }),
 	"lte":        matchNumber(func(a, b float64) bool { return a <= b }),
