@@ -43,6 +43,16 @@ const (
 	KindVolumeFailed     Kind = "kubelet.volume-failed"
 )
 
+// criFailures are what the error of a failed call of the CRI says that it lacks: a part of the
+// runtime, or what the network plugin of the pods (CNI) needs.
+var criFailures = []string{
+	"pause-image", "runtime-program", "cgroup-driver",
+	"cni-no-daemon", "cni-silent", "cni-killed", "cni-no-file", "cni-damaged-file", "cni-no-program", "cni-old-bridge",
+	"cni-no-address", "cni-unauthorized", "cni-no-api-server",
+}
+
+const aboutCRIFailures = "why it failed, where the error names what the runtime or the CNI lacks; absent otherwise"
+
 // tooLarge is what an error says of an answer that was larger than one side of grpc allows.
 var tooLarge = []FieldInfo{
 	measure(FieldSize, "bytes", "of an answer that was too large"),
@@ -87,6 +97,7 @@ var kubeletKinds = []KindInfo{
 			count(FieldCount, "the items of an answer that broke off in the middle"),
 			truth(FieldNetwork, "whether it failed in the plugin of the pod's network (CNI); absent where it did not"),
 			text(FieldPlugin, "of the CNI that failed, where the error names it, as cilium-cni"),
+			oneOf(FieldReason, aboutCRIFailures, criFailures...),
 			text(FieldStage, "at which CRI-O says that the request before stands, as container volume configuration"),
 		}, tooLarge, lostRuntime),
 	},

@@ -322,6 +322,7 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && !repeated.GuestMute(reason) &&
 		(plugin == "" || strings.Contains(ofCall, "code = DeadlineExceeded"))
 	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(late)}
+	e.AddFields(repeated.FailureReason(method, reason)...)
 	e.AddText(event.FieldStage, repeated.CreateStage(reason))
 	if plugin != "" || scan.ContainsAny(reason, networkFailures) {
 		e.AddFields(event.FieldNetwork.Bool(true))
@@ -737,6 +738,7 @@ func pluginFailed(r *event.Record) (event.Event, bool) {
 		event.KindCRIError, method+" failed", event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(false),
 		event.FieldNetwork.Bool(true),
 	)
+	e.AddFields(repeated.FailureReason(method, reason)...)
 	plugin, _, _ := strings.Cut(network, "/")
 	e.AddText(event.FieldPlugin, plugin)
 	pod, id, _ := strings.Cut(scan.FirstWord(target), "/")

@@ -136,7 +136,7 @@ func criCall(r *event.Record) (event.Event, bool) {
 		if table.IsDeadline(reason) && strings.Contains(reason, "waiting for container") { // for its end, after SIGKILL
 			e.Text += ": a container has not ended after SIGKILL"
 		}
-		e.AddFields(failureFields(reason)...)
+		e.AddFields(failureFields(method, reason)...)
 	}
 	return e, true
 }
@@ -149,13 +149,13 @@ func networkLeft(r *event.Record) (event.Event, bool) {
 	reason := table.ErrorOf(r)
 	e := event.New(event.KindCRICall, "StopPodSandbox failed", event.FieldMethod.Text("StopPodSandbox"))
 	e.IDs.Sandbox = scan.FindID(r.Message())
-	e.AddFields(failureFields(reason)...)
+	e.AddFields(failureFields("StopPodSandbox", reason)...)
 	return e, strings.HasPrefix(r.Message(), "Failed to destroy network for sandbox ") && repeated.NetworkPlugin(reason) != ""
 }
 
 // failureFields is how a call of the CRI ended that did not end well. One that is canceled is one
 // whose caller waits no longer.
-func failureFields(reason string) []event.Field {
+func failureFields(method, reason string) []event.Field {
 	plugin := repeated.NetworkPlugin(reason)
 	fields := []event.Field{
 		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
@@ -164,7 +164,7 @@ func failureFields(reason string) []event.Field {
 	if plugin != "" {
 		fields = append(fields, event.FieldPlugin.Text(plugin))
 	}
-	return fields
+	return append(fields, repeated.FailureReason(method, reason)...)
 }
 
 // createCall is one end of a call that makes a sandbox or a container, which has no id before its
@@ -206,7 +206,7 @@ func createCall(r *event.Record) (event.Event, bool) {
 	case failed:
 		e.Span.Edge = event.End
 		e.Text += " failed"
-		e.AddFields(failureFields(table.ErrorOf(r))...)
+		e.AddFields(failureFields(method, table.ErrorOf(r))...)
 	}
 	return e, name != ""
 }
@@ -232,7 +232,7 @@ func listFailed(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false // the kubelet's own words, or no failure
 	}
 	e := event.New(event.KindCRICall, method+" failed", event.FieldMethod.Text(method))
-	e.AddFields(failureFields(table.ErrorOf(r))...)
+	e.AddFields(failureFields(method, table.ErrorOf(r))...)
 	return e, true
 }
 
@@ -243,7 +243,7 @@ func listFailed(r *event.Record) (event.Event, bool) {
 func execFailed(r *event.Record) (event.Event, bool) {
 	id, failed := strings.CutSuffix(scan.After(r.Message(), "ExecSync for "), " failed")
 	e, ok := containerEvent(event.KindCRICall, id, "ExecSync of * failed", event.FieldMethod.Text("ExecSync"))
-	e.AddFields(failureFields(table.ErrorOf(r))...)
+	e.AddFields(failureFields("ExecSync", table.ErrorOf(r))...)
 	return e, failed && ok
 }
 

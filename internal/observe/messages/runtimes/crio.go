@@ -55,6 +55,7 @@ func networkFailed(r *event.Record) (event.Event, bool) {
 		event.KindCRICall, method+" failed", event.FieldMethod.Text(method), event.FieldOutcome.Text("failed"),
 		event.FieldError.Text(reason), event.FieldDeadline.Bool(false), event.FieldPlugin.Text(cmp.Or(repeated.NetworkPlugin(plain), network, "cni")),
 	)
+	e.AddFields(repeated.FailureReason(method, reason)...)
 	e.IDs.Sandbox = scan.FindID(reason)
 	return e, reason != "" && (r.Unit != "" || strings.Contains(r.Raw, "level=error")) // the kubelet's old dockershim says it, too
 }
@@ -192,6 +193,6 @@ func taskNotStarted(r *event.Record) (event.Event, bool) {
 	reason, ok := strings.CutPrefix(strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(r.Message()), "Message:")), "failed to ")
 	reason = "failed to " + reason
 	e := event.New(event.KindCRICall, "the shim did not start a container in time", event.FieldMethod.Text("StartContainer"))
-	e.AddFields(failureFields(reason)...)
+	e.AddFields(failureFields("StartContainer", reason)...)
 	return e, ok && r.Unit == "" && table.IsDeadline(reason)
 }

@@ -97,6 +97,7 @@ func podNetworkFailed(r *event.Record) (event.Event, bool) {
 		event.KindCRICall, method+" failed", event.FieldMethod.Text(method), event.FieldOutcome.Text("failed"), event.FieldError.Text(reason),
 		event.FieldDeadline.Bool(false), event.FieldPlugin.Text(parts[len(parts)-2]),
 	)
+	e.AddFields(repeated.FailureReason(method, reason)...)
 	e.IDs.Sandbox, e.IDs.Pod = scan.ContainerID(network), pod
 	return e, true
 }

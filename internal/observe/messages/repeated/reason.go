@@ -1,0 +1,153 @@
+package repeated
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// FailureReason is why a call of the CRI failed, where its error names what the runtime or the
+// pods' network plugin lacks (event.CRIFailures); nil where it names nothing known. Kubelet and
+// runtime write the same error.
+func FailureReason(method, text string) []event.Field {
+	text = strings.ReplaceAll(text, `\`, "") // the quotes of an error are escaped once or twice
+	for _, f := range failures {
+		if slices.Contains(f.methods, method) && slices.ContainsFunc(f.signs, func(s sign) bool { return s.standsIn(text) }) {
+			return []event.Field{event.FieldReason.Text(f.reason)}
+		}
+	}
+	return nil
+}
+
+// failure is what the errors of some methods say when they fail for one reason.
+type failure struct {
+	reason  string
+	methods []string
+	signs   []sign
+}
+
+// sign is an error by its words: one of each list stands in it, in the order of the lists.
+type sign [][]string
+
+// standsIn says whether the words stand in a text.
+func (s sign) standsIn(text string) bool {
+	for _, words := range s {
+		end := -1
+		for _, word := range words {
+			if i := strings.Index(text, word); i >= 0 && (end < 0 || i+len(word) < end) {
+				end = i + len(word)
+			}
+		}
+		if end < 0 {
+			return false
+		}
+		text = text[end:]
+	}
+	return true
+}
+
+// anyOf are signs of one word each.
+func anyOf(words ...string) sign { return sign{words} }
+
+var (
+	ofSandbox    = []string{"RunPodSandbox"}
+	ofContainers = []string{"RunPodSandbox", "CreateContainer", "StartContainer"}
+	ofNetwork    = []string{"RunPodSandbox", "StopPodSandbox"} // the calls that run the plugins
+)
+
+// failures are asked in this order: what names a cause comes before what only names its effect.
+var failures = []failure{
+	{"pause-image", ofSandbox, []sign{
+		anyOf("unable to pull sandbox image"),
+		{pauseImage, pullErrors},
+		{[]string{"/pause:", "/pause-"}, []string{": not found"}},
+	}},
+	{"runtime-program", ofContainers, []sign{
+		// runc 1.0 to 1.2 with a library that is not there; containerd wrote "succesfully" up to 1.5
+		anyOf("runc did not terminate successfully: exit status 127", "runc did not terminate succesfully: exit status 127"),
+		{runtimePrograms, []string{": symbol lookup error", ": error while loading shared libraries: "}},
+		{withEach(runtimePrograms, `": executable file not found`, `": file does not exist`, ": executable file not found", ": file does not exist")},
+		{[]string{"fork/exec "}, withEach(append(slices.Clone(runtimePrograms), "nvidia-container-runtime"), ": no such file")},
+	}},
+	{"cgroup-driver", ofContainers, []sign{
+		anyOf("expected cgroupsPath to be of format", "cgroup-parent for systemd cgroup should be a valid slice", "cannot use systemd cgroups manager"),
+	}},
+	{"cni-old-bridge", ofNetwork, []sign{anyOf("already has an IP address different from")}}, // bridge
+	{"cni-no-program", ofNetwork, []sign{
+		anyOf("failed to find plugin "), // libcni
+		{[]string{`plugin type=`}, []string{"tables"}, []string{"executable file not found"}},
+	}},
+	{"cni-damaged-file", ofNetwork, []sign{
+		{[]string{"etwork", "plugin type="}, []string{"unexpected end of JSON input"}},
+		{[]string{"etwork", "plugin type="}, []string{"invalid character "}, []string{" looking for beginning of value"}},
+	}},
+	{"cni-no-address", ofNetwork, []sign{
+		anyOf(
+			"failed to assign an IP address to container", "InsufficientFreeAddressesInSubnet", // aws-cni
+			"no IP addresses available in range set",                // host-local
+			"no available IP addresses", "not enough IPs available", // azure-vnet, whereabouts
+			"all available IPs exhausted", "IP pool exhausted", // weave, cilium
+			"ore free affine blocks", "no configured Calico pools", "No available addresses", // calico
+			"no IPs available", "Could not allocate IP in range", "IpNotEnough", // kube-ovn, whereabouts, terway
+		),
+		{[]string{"postIpamFailure "}, []string{"IPs", "CIDR ranges", "range is full"}}, // cilium
+		{[]string{"Assigned 0 out of "}, []string{" requested"}},                        // calico
+	}},
+	{"cni-unauthorized", ofNetwork, []sign{
+		anyOf("getting ClusterInformation: connection is unauthorized", "error getting pod: Unauthorized", "error waiting for pod: Unauthorized"),
+		{[]string{"plugin type="}, []string{": Unauthorized"}},
+	}},
+	{"cni-no-file", ofNetwork, []sign{
+		{[]string{"stat ", "open "}, []string{"/var/lib/calico/nodename: no such file", "/run/flannel/subnet.env: no such file"}},
+	}},
+	{"cni-no-daemon", ofNetwork, []sign{
+		{[]string{"dial tcp 127.0.0.1:", "dial tcp [::1]:"}, withEach(daemonPorts, ": connect: connection refused")},
+		{[]string{"dial unix "}, daemonSockets, []string{": connect: "}},
+		anyOf("failed to create cilium agent client"),
+	}},
+	{"cni-killed", ofNetwork, []sign{{[]string{"netplugin failed"}, []string{"signal: killed"}}}}, // libcni
+	{"cni-no-api-server", ofNetwork, []sign{
+		{askers, []string{":443/", ":443:", ":6443/", ":6443:"}, []string{
+			"i/o timeout", "connect: connection refused", "connect: no route to host", "connect: network is unreachable",
+			"TLS handshake timeout", "x509: ", "no such host",
+		}},
+	}},
+	{"cni-silent", ofNetwork, []sign{
+		anyOf("Cilium API client timeout exceeded", "[429]putEndpointId", "[429] putEndpointId", "did not synchronously regenerate after timeout"),
+		{[]string{"cilium.sock", "http://dummy", "http://localhost/v1/endpoint", "http://localhost/v1/config", "http://localhost/v1/ipam"}, []string{": EOF", ": context deadline exceeded"}},
+		anyOf("waiting for initial endpoint generation", "waiting for annotations", "timed out waiting for OVS port binding"),   // cilium, ovn-kubernetes
+		anyOf("waiting for readinessindicatorfile", "waiting for readinessIndicatorFile", "waiting for ReadinessIndicatorFile"), // multus
+		{[]string{"CNI request failed with status "}, []string{`00: context deadline exceeded`, `00: 'context deadline exceeded`, `00: "context deadline exceeded`}},
+		{[]string{"plugin type=", "error alloc ip"}, []string{" code = DeadlineExceeded"}},
+		anyOf("waiting for locking queue file", "while waiting to become leader", "timed out locking store", "Store is locked"), // azure-vnet, whereabouts
+	}},
+}
+
+var (
+	pauseImage = []string{"sandbox image", "/pause:", "/pause-", `/pause"`, " pause:", " pause-", `"pause:`, `"pause-`}
+	pullErrors = []string{
+		"pull access denied", "i/o timeout", "status code", "x509: ", "no such host", "connection refused", "no route to host",
+		"network is unreachable", "TLS handshake", "manifest unknown", "nauthorized", "orbidden", "Client.Timeout", ": EOF", "connection reset",
+	}
+	runtimePrograms = []string{"runc", "crun", "containerd-shim", "containerd-shim-runc-v1", "containerd-shim-runc-v2"}
+	// weave, aws-cni, azure-cns, calico-node
+	daemonPorts   = []string{"6784", "50051", "10090", "9099"}
+	daemonSockets = []string{"/cilium", "/multus", "/antrea", "/kube-ovn", "/ovnkube", "/ovn-kubernetes", "/istio-cni", "/eni"}
+	// askers are the plugins that ask the API server themselves.
+	askers = []string{
+		"getting ClusterInformation", "Multus: ", `plugin type="calico`, `plugin type="multus`, `plugin type="flannel`,
+		`plugin type="istio-cni`, `plugin type="linkerd-cni`, `plugin type="kube-ovn`,
+	}
+)
+
+// withEach is each word with each ending.
+func withEach(words []string, endings ...string) []string {
+	var all []string
+	for _, word := range words {
+		for _, ending := range endings {
+			all = append(all, word+ending)
+		}
+	}
+	return all
+}

@@ -1,0 +1,53 @@
+package repeated
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+func TestFailureReason(t *testing.T) {
+	for _, c := range []struct{ method, text, want string }{
+		{"RunPodSandbox", `failed to get sandbox image "registry.k8s.io/pause:3.9": failed to pull image "registry.k8s.io/pause:3.9": failed to do request: Head "https://registry.k8s.io/v2/pause/manifests/3.9": dial tcp 10.0.0.1:443: i/o timeout`, "pause-image"},
+		{"RunPodSandbox", `failed to resolve reference "registry.k8s.io/pause:3.9": registry.k8s.io/pause:3.9: not found`, "pause-image"},
+		{"RunPodSandbox", `failed to create shim task: OCI runtime create failed: runc did not terminate succesfully: exit status 127: unknown`, "runtime-program"},
+		{"StartContainer", `failed to create shim: exec: \\\"runc\\\": executable file not found in $PATH: unknown`, "runtime-program"},
+		{"RunPodSandbox", `failed to start shim: start failed: fork/exec /usr/bin/containerd-shim-runc-v2: no such file or directory`, "runtime-program"},
+		{"CreateContainer", `expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups, got "/kubepods/burstable/pod1/c"`, "cgroup-driver"},
+		{"RunPodSandbox", `plugin type=\"calico\" failed (add): stat /var/lib/calico/nodename: no such file or directory: check that the calico/node container is running`, "cni-no-file"},
+		{"RunPodSandbox", `plugin type="weave-net" name="weave" failed (add): unable to allocate IP address: Post "http://127.0.0.1:6784/ip/x": dial tcp 127.0.0.1:6784: connect: connection refused`, "cni-no-daemon"},
+		{"RunPodSandbox", `plugin type="cilium-cni" failed (add): Get "http://localhost/v1/config": dial unix /var/run/cilium/cilium.sock: connect: no such file or directory`, "cni-no-daemon"},
+		{"RunPodSandbox", `plugin type="multus-shim" name="multus-cni-network" failed (add): CmdAdd (shim): CNI request failed with status 400: 'context deadline exceeded'`, "cni-silent"},
+		{"StopPodSandbox", `plugin type="calico" failed (delete): error getting ClusterInformation: Get "https://10.96.0.1:443/apis/crd.projectcalico.org/v1/clusterinformations/default": dial tcp 10.96.0.1:443: i/o timeout`, "cni-no-api-server"},
+		{"StopPodSandbox", `plugin type="calico" failed (delete): error getting ClusterInformation: connection is unauthorized: Unauthorized`, "cni-unauthorized"},
+		{"RunPodSandbox", `failed to set bridge addr: "cni0" already has an IP address different from 10.244.1.1/24`, "cni-old-bridge"},
+		{"StopPodSandbox", `network: unexpected end of JSON input`, "cni-damaged-file"},
+		{"RunPodSandbox", `failed to find plugin "flannel" in path [/opt/cni/bin]`, "cni-no-program"},
+		{"RunPodSandbox", `add cmd: failed to assign an IP address to container`, "cni-no-address"},
+		{"RunPodSandbox", `netplugin failed with no error message: signal: killed`, "cni-killed"},
+
+		{"ExecSync", `exec: "runc": executable file not found in $PATH`, ""}, // the container's own program, whatever its name
+		{"CreateContainer", `failed to find plugin "flannel"`, ""},           // no plugin runs then
+		{"RunPodSandbox", `CNI request failed with status 400: Get "https://172.30.0.1:443/x": context deadline exceeded`, ""},
+		{"RunPodSandbox", `context deadline exceeded`, ""},
+	} {
+		var got string
+		if fields := FailureReason(c.method, c.text); fields != nil {
+			got = fields[0].Value.Text()
+		}
+		assert.Equal(t, c.want, got, c.text)
+	}
+}
+
+// Each reason is one that the kinds declare, and each that they declare is looked for.
+func TestFailureReasonsAreDeclared(t *testing.T) {
+	var known []string
+	for _, f := range failures {
+		known = append(known, f.reason)
+	}
+	for _, kind := range []event.Kind{event.KindCRIError, event.KindCRICall} {
+		assert.ElementsMatch(t, event.KindNamed(kind).Field(event.FieldReason).Values, known, kind)
+	}
+}
