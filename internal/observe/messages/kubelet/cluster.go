@@ -23,7 +23,7 @@ var Cluster = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Ro
 	{[]string{"Spot ITN received. ", "initiating delete from interruption message"}, spotTaken},
 	{[]string{"Node will reboot into config ", "Commanding reboot for node: "}, rebootOrdered},
 	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info"}, kubeadmFailed},
-	{[]string{"        no"}, controlPlaneExpired},
+	{[]string{"          no"}, controlPlaneExpired}, // ten spaces behind the longest name, front-proxy-ca,
 	{[]string{"remote error: tls: internal error"}, noServingCertificate},
 	{[]string{" service terminated unexpectedly."}, windowsServiceEnds},
 }}

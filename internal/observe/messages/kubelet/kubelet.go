@@ -93,7 +93,8 @@ var Table = table.Table{
 		{spellings(certificateLines), certificateFailed},
 		{[]string{"Certificate expiration is ", "Certificate rotation deadline determined"}, certificateExpires},
 		{[]string{"ontainer runtime network not ready", "Unable to update cni config"}, repeated.NetworkNotReady},
-		{[]string{"NodeHasDiskPressure", "NodeHasInsufficientMemory", "node conditions - observed"}, nodePressure},
+		{[]string{"NodeHasDiskPressure", nodeConditions}, nodePressure("disk", "DiskPressure")},
+		{[]string{"NodeHasInsufficientMemory", nodeConditions}, nodePressure("memory", "NodeHasInsufficientMemory", "MemoryPressure")},
 		{spellings(evictions), eviction},
 		{[]string{"mage garbage collection failed", "ailed to get imageFs"}, imageFSFailed},
 		// only after a failure, or at level 4

@@ -202,27 +202,29 @@ func foundRuntime(r *event.Record) (name, version string) {
 	return name, scan.Version(scan.After(text, "initialized, version: "))
 }
 
-// nodePressure is a condition that begins or, from -v=3 on, that lasts:
+// nodePressure is a condition that begins or, from -v=3 on, that lasts; a node can have both:
 //
 //	≤ 1.20  Recording NodeHasDiskPressure event message for node n
-//	        eviction manager: node conditions - observed: [MemoryPressure]
+//	        eviction manager: node conditions - observed: [MemoryPressure DiskPressure]
 //	≥ 1.21  "Recording event message for node" node="n" event="NodeHasDiskPressure"
 //	        "Eviction manager: node conditions - observed" nodeCondition=["MemoryPressure"]
-func nodePressure(r *event.Record) (event.Event, bool) {
-	of, what := "", "lasts"
-	if strings.Contains(r.Raw, "event message for node") {
-		what = "begins"
+func nodePressure(of string, conditions ...string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		what := ""
+		switch {
+		case strings.Contains(r.Raw, "event message for node"):
+			what = "begins"
+		case strings.Contains(r.Raw, nodeConditions):
+			what = "lasts"
+		}
+		return event.New(
+			event.KindPressure, "the kubelet reports pressure on "+of, event.FieldOf.Text(of), event.FieldWhat.Text(what),
+		), what != "" && scan.ContainsAny(r.Raw, conditions)
 	}
-	switch {
-	case scan.ContainsAny(r.Raw, []string{"NodeHasInsufficientMemory", "MemoryPressure"}):
-		of = "memory"
-	case strings.Contains(r.Raw, "DiskPressure"):
-		of = "disk"
-	}
-	return event.New(
-		event.KindPressure, "the kubelet reports pressure on "+of, event.FieldOf.Text(of), event.FieldWhat.Text(what),
-	), of != "" && (what == "begins" || strings.Contains(r.Raw, "node conditions - observed"))
 }
+
+// nodeConditions is what the eviction manager says at each of its turns.
+const nodeConditions = "node conditions - observed"
 
 // evictions are what the eviction manager says when it acts. Up to 1.20 the resource, or the pod,
 // stands in the message, from 1.21 on in a field.
