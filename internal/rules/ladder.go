@@ -679,18 +679,28 @@ func (s *search) writeHypothesis(w *weighing, findings []Finding, missing []Miss
 const maxNotSeen = 3
 
 // listNotSeen names the tells that were not seen, in words. One of which too few events were seen
-// says what is there, one that a listing shows to be otherwise is not missing, and what collect met
-// on its way is nothing that anybody looks for.
+// says what is there, one that a listing shows to be otherwise is not missing, what collect met on
+// its way is nothing that anybody looks for, and what another line of the same kind could have said
+// was said otherwise by the line that was seen.
 func (s *search) listNotSeen(w *weighing) []string {
 	var all []string
 	for i := range s.rule.Tells {
 		t := &s.rule.Tells[i]
 		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t }) || len(s.index.findHits(&t.Compiled.Events).events) > 0 || s.index.showsOtherwise(t)
-		if words := t.Describe(s.rule); !seen && words != "" && !isOfCollect(t) && len(all) < maxNotSeen {
+		if words := t.Describe(s.rule); !seen && words != "" && !isOfCollect(t) && !isAlternative(t, w.tells) && len(all) < maxNotSeen {
 			all = append(all, words)
 		}
 	}
 	return all
+}
+
+// isAlternative says that all events of a tell are of kinds that tells which were seen have, too.
+func isAlternative(t *language.TellRule, seen []sign) bool {
+	return !slices.ContainsFunc(t.Compiled.Patterns, func(p language.Pattern) bool {
+		return !slices.ContainsFunc(seen, func(s sign) bool {
+			return slices.ContainsFunc(s.rule.Compiled.Patterns, func(other language.Pattern) bool { return other.Kind == p.Kind })
+		})
+	})
 }
 
 // isOfCollect says that only collect can meet the tell.
