@@ -27,7 +27,7 @@ type layer struct {
 var (
 	wordsMay = []string{
 		"internal/event", "internal/observe/messages/table", "internal/observe/messages/repeated",
-		"internal/observe/scan", "internal/observe/daemon", "internal/observe/facts",
+		"internal/observe/scan", "internal/observe/daemon", "internal/observe/facts", "internal/observe/crash",
 	}
 	wordsWhy = "the words of one writer are read without those of another; what two of them say stands in repeated"
 )
@@ -106,6 +106,7 @@ var layers = map[string]layer{
 	"internal/observe/scan":     {nil, "words and ids are taken out of text alike, whatever it is about"},
 	"internal/observe/daemon":   {[]string{"internal/layout"}, "a daemon has the same names in logs, listings and samples"},
 	"internal/observe/facts":    {[]string{"internal/event"}, "a fact is the same whichever file tells it"},
+	"internal/observe/crash":    {[]string{"internal/event"}, "a program's last word is the same in a log and before its goroutines"},
 	"internal/observe/kernelwait": {
 		nil, "what a function of the kernel waits for is the same in logs, listings and samples",
 	},
@@ -115,7 +116,7 @@ var layers = map[string]layer{
 	"internal/observe/noise":   {[]string{"internal/event"}, "a harmless line is so whoever reads it"},
 	"internal/observe/storage": {[]string{"internal/event", "internal/observe/scan"}, "what the kernel says of a disk stands in one line"},
 	"internal/observe/messages/table": {
-		[]string{"internal/event", "internal/observe/scan", "internal/observe/daemon", "internal/observe/facts"},
+		[]string{"internal/event", "internal/observe/scan", "internal/observe/daemon", "internal/observe/facts", "internal/observe/crash"},
 		"a table is made alike whoever's words it holds",
 	},
 	"internal/observe/messages/repeated": {
@@ -155,7 +156,7 @@ var layers = map[string]layer{
 		"what a line of a log tells does not depend on other inputs",
 	},
 	"internal/observe/goroutines": {
-		[]string{"internal/event", "internal/stackdump", "internal/stackdump/series", "internal/observe/scan"},
+		[]string{"internal/event", "internal/stackdump", "internal/stackdump/series", "internal/observe/scan", "internal/observe/crash"},
 		"what a dump tells does not depend on other inputs",
 	},
 	"internal/observe/syscalls": {

@@ -63,6 +63,7 @@ const (
 	FieldCPUTime        Key = "cpu_time"
 	FieldCut            Key = "cut"
 	FieldDaemon         Key = "daemon"
+	FieldDamaged        Key = "damaged"
 	FieldDeadline       Key = "deadline"
 	FieldDelayed        Key = "delayed"
 	FieldDestination    Key = "destination"

@@ -171,6 +171,7 @@ var systemdKinds = []KindInfo{
 	{Kind: KindCrash, About: "a daemon ends and says why: the Go runtime of one gave up, dbus-daemon could not start; or the kernel ended a program for a fault of its own", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldReason, "as written"),
 		text(FieldComm, "name of the process that the kernel ended; absent otherwise"),
+		truth(FieldDamaged, "whether bbolt does not understand the file of the daemon's database; absent otherwise"),
 	}},
 	{Kind: KindForkFailed, About: "a program could not start a process or a thread", IDs: ofLine, Fields: []FieldInfo{
 		comm,

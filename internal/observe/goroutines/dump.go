@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/crash"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 	"github.com/plegdiag/plegdiag/internal/stackdump/series"
@@ -379,15 +380,10 @@ func (o *dumpObserver) deadlockEvent(c stackdump.Cycle) event.Event {
 // crashEvent is the line before a dump that says why the program gave up. A signal that asks for a
 // dump is no crash.
 func (o *dumpObserver) crashEvent() (event.Event, bool) {
-	for _, mark := range []string{"panic: ", "fatal error: ", "runtime: program "} {
-		if reason, ok := strings.CutPrefix(o.d.Crash.Text, mark); ok && o.component != "" {
-			e := event.New(event.KindCrash, o.component+" crashes: "+reason, event.FieldReason.Text(reason))
-			e.Component, e.Source, e.Start = o.component, "goroutines."+o.component, o.at
-			e.Evidence = []event.Quote{o.d.Crash}
-			return e, true
-		}
-	}
-	return event.Event{}, false
+	e, ok := crash.Read(o.component, o.d.Crash.Text)
+	e.Component, e.Source, e.Start = o.component, "goroutines."+o.component, o.at
+	e.Evidence = []event.Quote{o.d.Crash}
+	return e, ok && o.component != ""
 }
 
 // waiterEvent is a goroutine that waits for a lock whose holder is known.

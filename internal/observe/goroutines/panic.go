@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/crash"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
@@ -30,7 +31,7 @@ func Panicked(dst []event.Event, d *stackdump.Dump, program string, at event.Tim
 			continue
 		}
 		reason := "panic in " + f.Name()
-		e := event.New(event.KindCrash, program+" crashes: "+reason, event.FieldReason.Text(reason))
+		e := crash.Event(program, "crashes", reason)
 		e.Component, e.Source, e.Start = program, "goroutines."+program, at
 		e.Evidence = []event.Quote{quoteFrame(f), quoteHeader(g)}
 		return append(dst, e)

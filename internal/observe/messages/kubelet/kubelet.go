@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/crash"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
@@ -667,7 +668,7 @@ func observedPanic(r *event.Record) (event.Event, bool) {
 	if daemon.Writer(r.Unit) != "kubelet" || reason == "" {
 		return event.Event{}, false
 	}
-	return event.New(event.KindCrash, "kubelet crashes: "+reason, event.FieldReason.Text(reason)), true
+	return crash.Event("kubelet", "crashes", reason), true
 }
 
 // eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg

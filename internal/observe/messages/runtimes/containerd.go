@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/crash"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
@@ -505,7 +506,7 @@ func fatalError(component string) func(*event.Record) (event.Event, bool) {
 			text += ": " + reason
 		}
 		writer := daemon.Component(r.Unit, r.Pos.File)
-		e := event.New(event.KindCrash, writer+" ends: "+text, event.FieldReason.Text(text))
+		e := crash.Event(writer, "ends", text)
 		return e, (r.Unit != "" || writer == component) && r.Level == event.Fatal && !strings.Contains(r.Unit, "shim")
 	}
 }

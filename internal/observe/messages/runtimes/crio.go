@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/crash"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
@@ -182,7 +183,7 @@ var Reserved = table.Table{
 //	containerd: failed to load TOML from /etc/containerd/config.toml: invalid plugin key URI "containerd.runtime.v1.linux" expect io.containerd.x.vx
 func configRefused(r *event.Record) (event.Event, bool) {
 	reason, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "containerd: ")
-	return event.New(event.KindCrash, "containerd ends: "+reason, event.FieldReason.Text(reason)), ok && r.Unit == ""
+	return crash.Event("containerd", "ends", reason), ok && r.Unit == ""
 }
 
 // taskNotStarted is the state of a container in what kubectl describes, where its shim did not

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/crash"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
@@ -69,7 +70,7 @@ func containerdLost(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	reason := cmp.Or(table.ErrorOf(r), scan.After(text, "event from containerd: "))
 	if text == "containerd did not exit successfully" {
-		e := event.New(event.KindCrash, "dockerd's containerd ends: "+reason, event.FieldReason.Text(reason))
+		e := crash.Event("dockerd's containerd", "ends", reason)
 		e.Component, e.Source = "containerd", "dockerd.log"
 		return e, reason != ""
 	}

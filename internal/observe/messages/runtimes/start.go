@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/crash"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
@@ -38,7 +39,7 @@ func bootEdge(daemon string, edge event.Edge) func(*event.Record) (event.Event, 
 func lastError(mark string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		reason, ok := strings.CutPrefix(r.Message(), mark)
-		e := event.New(event.KindCrash, daemon.Writer(r.Unit)+" ends: "+reason, event.FieldReason.Text(reason))
+		e := crash.Event(daemon.Writer(r.Unit), "ends", reason)
 		return e, ok && r.Unit != ""
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/crash"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
@@ -45,7 +46,7 @@ func childEnds(r *event.Record) (event.Event, bool) {
 	if after, ok := strings.CutPrefix(r.Message(), "Kubelet exited: "); ok {
 		child, reason = "kubelet", after
 	}
-	e := event.New(event.KindCrash, child+" ends: "+reason, event.FieldReason.Text(reason))
+	e := crash.Event(child, "ends", reason)
 	e.Component, e.Source = child, "kubelet.log"
 	asked := reason == "signal: terminated"
 	return e, !asked && (strings.HasPrefix(reason, "exit status ") || strings.HasPrefix(reason, "signal: "))

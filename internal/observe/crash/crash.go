@@ -1,0 +1,46 @@
+// Package crash reads why a program ended, from its last word: a line of a log, or the line before
+// its goroutines.
+package crash
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// Read makes an event of the last word of a Go program, as its runtime prints it; ok is false for a
+// line of anything else. The caller says where it stands:
+//
+//	panic: runtime error: invalid memory address or nil pointer dereference
+//	fatal error: concurrent map read and map write
+//	runtime: program exceeds 10000-thread limit
+func Read(program, line string) (e event.Event, ok bool) {
+	for _, mark := range []string{"panic: ", "fatal error: ", "runtime: program "} {
+		if reason, ok := strings.CutPrefix(line, mark); ok {
+			return Event(program, "crashes", reason), true
+		}
+	}
+	return event.Event{}, false
+}
+
+// Event is the end of a program that says why it ends. How is the verb: "crashes", "ends".
+func Event(program, how, reason string) event.Event {
+	e := event.New(event.KindCrash, program+" "+how+": "+reason, event.FieldReason.Text(reason))
+	if isDatabaseDamaged(reason) {
+		says, _, _ := strings.Cut(reason, " (key[") // the keys themselves are long
+		e.Text = program + " " + how + ": its database (bbolt) is damaged: " + says
+		e.AddFields(event.FieldDamaged.Bool(true))
+	}
+	return e
+}
+
+// isDatabaseDamaged says that bbolt does not understand its own file (go.etcd.io/bbolt, and
+// boltdb/bolt before 2018: freelist.go, db.go, cursor.go, errors.go).
+func isDatabaseDamaged(reason string) bool {
+	return slices.ContainsFunc([]string{
+		"failed to get all reachable pages", "invalid freelist page", "Page expected to be: ", "invalid page type: ",
+		"invalid database",
+	}, func(words string) bool { return strings.Contains(reason, words) }) ||
+		strings.HasPrefix(reason, "page ") && strings.HasSuffix(reason, " already freed")
+}
