@@ -145,6 +145,8 @@ var processes = []struct{ name, component string }{
 	{"rke2", "kubelet"},
 	{"runc", "runc"},
 	{"crun", "runc"},
+	{"nvidia-containe", "runc"}, // the hook and the command of libnvidia-container, which runc waits for
+	{"nvc:[", "runc"},           // what that command calls its own threads
 	{"systemd", "systemd"},
 	{"dbus-daemon", "dbus"},
 	{"dbus-broker", "dbus"},
