@@ -103,9 +103,17 @@ var Table = table.Table{
 		{[]string{"No retries permitted until "}, volumeFailed},
 		{[]string{"Failed to process watch event", "Failed to create existing container"}, watchFailed},
 		{[]string{" not found"}, nodeUnknown},
+		{[]string{" perf counter data; err: ", "network win-bridge/", "network win-overlay/"}, onWindows},
 		table.Crash,
 	},
 }
+
+// onWindows is a kubelet whose node has Windows, which it shows by what it measures only there
+// (pkg/kubelet/winstats), or by a network plugin:
+//
+//	perfcounter_nodestats.go:171] Unable to get cpu perf counter data; err: unable to collect data from counter. Error code is 800007d6
+//	cni.go:366] Error adding shop_web-1/<id> to network win-bridge/l2bridge: …
+func onWindows(*event.Record) (event.Event, bool) { return facts.New("os.name", "Windows") }
 
 // runtimeTexts stand in the line about the runtime that a kubelet found: old, and from 1.21 on.
 var runtimeTexts = []string{" initialized, version: ", "Container runtime initialized"}
