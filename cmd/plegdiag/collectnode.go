@@ -36,12 +36,12 @@ var (
 )
 
 func (o *nodeOptions) bindFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.name, "node", "", "ask this node through the API server, from anywhere, instead of the one this runs on")
-	f.StringVar(&o.kubeconfig, "kubeconfig", "", "with --node: the kubeconfig; kubectl's own choice by default")
-	f.StringVar(&o.context, "context", "", "with --node: the context of the kubeconfig")
+	f.StringVar(&o.name, "node", "", "ask the node `NAME` through the API server, from anywhere, instead of the one this runs on")
+	f.StringVar(&o.kubeconfig, "kubeconfig", "", "with --node: the kubeconfig `FILE`; kubectl's own choice by default")
+	f.StringVar(&o.context, "context", "", "with --node: the context `NAME` of the kubeconfig")
 	f.BoolVar(&o.debugPod, "debug-pod", false, "with --node: also collect on the node itself, in a PRIVILEGED pod that is deleted afterwards")
-	f.StringVar(&o.image, "image", "", "with --debug-pod: an image whose entrypoint is plegdiag")
-	f.StringVar(&o.namespace, "namespace", "", "with --debug-pod: namespace of the pod, which must allow privileged ones")
+	f.StringVar(&o.image, "image", "", "with --debug-pod: an `IMAGE` whose entrypoint is plegdiag")
+	f.StringVar(&o.namespace, "namespace", "", "with --debug-pod: the namespace `NAME` of the pod, which must allow privileged ones")
 }
 
 // pluginName is how kubectl finds a plugin, and how it is called then.

@@ -28,9 +28,9 @@ type putOptions struct {
 }
 
 func (o *putOptions) bindFlags(f *pflag.FlagSet) {
-	f.StringVar(&o.url, "put", "", "URL to send the bundle to by HTTP PUT, as a presigned one of an object store; also "+putVariable)
-	f.StringVar(&o.file, "put-url-file", "", "file that holds the URL of --put")
-	f.StringArrayVar(&o.headers, "put-header", nil, `header to send the bundle with, "Name: value"; repeatable`)
+	f.StringVar(&o.url, "put", "", "`URL` to send the bundle to by HTTP PUT, as a presigned one of an object store; also "+putVariable)
+	f.StringVar(&o.file, "put-url-file", "", "`FILE` that holds the URL of --put")
+	f.StringArrayVar(&o.headers, "put-header", nil, "`HEADER` to send the bundle with, \"Name: value\"; may be repeated")
 	f.DurationVar(&o.timeout, "put-timeout", 5*time.Minute, "how long sending the bundle may take")
 }
 

@@ -46,8 +46,8 @@ Files that have no lines (journals of journald, profiles, cores) are left out; a
 a directory of its name. stderr says what was replaced, by which rule, and what was left out. No rule knows every
 secret: look at the copy before you pass it on.
 
-Without -o the copy is NAME.redacted.tgz in the current directory; of stdin it goes to stdout. A name that ends in .zst
-packs it with zstd.`,
+Without -o the copy is NAME.redacted.tgz in the current directory, of a single file NAME.redacted and the
+ending of the file; of stdin it goes to stdout. A name that ends in .zst packs it with zstd.`,
 		Example: `  plegdiag redact node-1.tgz -o node-1.clean.tgz
   plegdiag redact - < containerd.log`,
 		Args: cli.CheckArguments(1, 1, "a bundle, a directory, a file or -"),
@@ -57,9 +57,9 @@ packs it with zstd.`,
 		},
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", "", "file to write; - is stdout")
+	f.StringVarP(&o.output, "output", "o", "", "`FILE` to write; - is stdout")
 	f.BoolVar(&o.force, "force", false, "overwrite the file; an input is never overwritten")
-	f.StringVar(&o.keyFile, "key", "", "file with the key of the tokens, at least 16 bytes: the same key gives the same tokens in several bundles")
+	f.StringVar(&o.keyFile, "key", "", "`FILE` with the key of the tokens, at least 16 bytes: the same key gives the same tokens in several bundles")
 	f.BoolVar(&o.keepBinary, "keep-binary", false, "keep files without lines, as they are: their secrets stay in them")
 	f.BoolVar(&o.json, "json", false, "write the account to stderr as JSON")
 	return cmd
@@ -146,7 +146,7 @@ func (o *redactOptions) tellAccount(a *redact.Account, w io.Writer) error {
 	}
 	rules := slices.DeleteFunc(slices.Collect(maps.Keys(a.ByRule)), func(rule string) bool { return a.ByRule[rule] == 0 })
 	slices.SortFunc(rules, func(x, y string) int { return cmp.Or(cmp.Compare(a.ByRule[y], a.ByRule[x]), cmp.Compare(x, y)) })
-	text := fmt.Sprintf("replaced %d values in %d of %d files", a.Values, a.Changed, a.Files)
+	text := fmt.Sprintf("replaced %s in %d of %s", show.Plural(a.Values, "value"), a.Changed, show.Plural(a.Files, "file"))
 	if len(rules) > 0 {
 		for i, rule := range rules {
 			rules[i] = fmt.Sprintf("%s %d", rule, a.ByRule[rule])

@@ -2,6 +2,7 @@ package main
 
 import (
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/cli/authoring"
@@ -45,5 +46,20 @@ input was recognised.`,
 		newAnalyze(s), newExplain(s), newTimeline(s), newCompare(s), newStacks(s), newSyscalls(s), newCollect(s), newHelper(s),
 		newVerify(s), newRedact(s), newBatch(s), newBatchWorker(s), newConfined(s), newLines(s), newFleet(s), newMCP(s), authoring.NewRules(s), newSchema(s), newLs(s), newVersion(s), newEnv(s), newCompletion(s), newMan(s),
 	)
+	hideEmptyDefaults(cmd)
 	return cmd
+}
+
+// hideEmptyDefaults takes "(default [])" out of the help of all commands: pflag prints it for empty
+// maps and lists of numbers, and it tells nothing.
+func hideEmptyDefaults(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		switch f.Value.Type() {
+		case "stringToString", "uintSlice":
+			f.DefValue = ""
+		}
+	})
+	for _, sub := range cmd.Commands() {
+		hideEmptyDefaults(sub)
+	}
 }
