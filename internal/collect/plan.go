@@ -83,7 +83,7 @@ var steps = []step{
 		bound:  60 * time.Second, do: collectRuntime,
 	},
 	{
-		name: "kubelet", touches: "GET /healthz, /metrics of the kubelet", hazard: "none", bound: 12 * time.Second,
+		name: "kubelet", touches: "GET /healthz, /metrics of the kubelet, /configz with --kubelet-token", hazard: "none", bound: 12 * time.Second,
 		do: collectKubelet,
 	},
 	{
@@ -266,6 +266,7 @@ kernel/         the kernel's log
 cgroups/        freezer, pids, memory, CPU, limits of pods and daemons
 dumps/          goroutines of the daemons, twice; dumps/earlier-… are dumps that somebody had asked for before
 runtime/ bus/   calls to containerd, dockerd, CRI-O and D-Bus: how long each took, and whether there was an answer
+kubelet/        what the kubelet's /healthz and /metrics answered
 journal/        journals in export format: systemd-journal-remote -o FILE.journal INPUT makes journal files of them; journal/files/ where journalctl failed
 config/ versions/ mounts/ processes.txt
 
