@@ -14,9 +14,9 @@ func newRoot(s cli.Streams) *cobra.Command {
 		Use:   "plegdiag",
 		Short: "Why did this node go NotReady? Offline forensics for hung container runtimes",
 		Long: `plegdiag reads what was collected from a Kubernetes node that reported "PLEG is not healthy":
-journals, containerd and dockerd logs, goroutine dumps, strace output. It says which lock, syscall or
-bus held the runtime, shows the lines that prove it, and what speaks against it. Where the evidence
-does not show the cause, it says so and prints the command that would decide.
+journals, logs of the kubelet and the runtime, goroutine dumps, strace output. It says which lock,
+syscall or bus held the runtime, shows the lines that prove it, and what speaks against it. Where the
+evidence does not show the cause, it says so and prints the command that would decide.
 
 Exit status: 0 analysed, whatever was found; 1 could not; 2 usage; 3 only with --fail-on; 4 nothing in the
 input was recognised.`,
