@@ -58,10 +58,9 @@ func isOfDocker(d *stackdump.Dump) bool {
 // Dump appends to dst what the goroutines of one dump tell: locks with their
 // holders and waiters, what each holder waits for in the end, deadlocks, and
 // goroutines that wait for something outside their process. Program is the
-// component that wrote it; empty when that is not known. At is when the dump was
-// taken; zero when nothing tells.
-func Dump(dst []event.Event, d *stackdump.Dump, program string, at event.Time) []event.Event {
-	o := dumpObserver{d: d, at: at, component: program, graph: d.Graph(Holds), tells: map[string]tells{}}
+// component that wrote it; empty when that is not known. The events have no times: see Date.
+func Dump(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
+	o := dumpObserver{d: d, component: program, graph: d.Graph(Holds), tells: map[string]tells{}}
 	o.chosen = isChosenOfProfile(d)
 	o.excerpt = d.IsExcerpt() || o.chosen
 	locked := map[int]bool{}
@@ -107,17 +106,30 @@ func Dump(dst []event.Event, d *stackdump.Dump, program string, at event.Time) [
 	return dst
 }
 
+// Date gives the events of a dump the times that follow from when it was taken; at is zero when
+// nothing tells.
+func Date(events []event.Event, at event.Time) {
+	for i := range events {
+		e := &events[i]
+		if e.Kind == event.KindCrash {
+			e.Start = at
+			continue
+		}
+		v, _ := e.Get(event.FieldWait)
+		seconds, _ := v.Number()
+		e.Start, e.Begun = startOfWait(at, time.Duration(seconds)*time.Second)
+		e.End = at
+	}
+}
+
 // BoundStarts raises the starts of events that Dump made of one dump by an earlier one of the same
-// process: a goroutine that it does not have, or has somewhere else, began to wait after it. An
-// earlier dump that is not whole shows no absence.
-func BoundStarts(events []event.Event, d, earlier *stackdump.Dump, at event.Time) {
-	if at.IsZero() || at.Lacks != 0 || earlier.Incomplete || earlier.IsExcerpt() {
+// process, taken at a moment: a goroutine that it does not have, or has somewhere else, began to
+// wait after it. An earlier dump that is not whole shows no absence.
+func BoundStarts(events []event.Event, d, earlier *series.Digest, at event.Time) {
+	if at.IsZero() || at.Lacks != 0 || earlier.Partial {
 		return
 	}
-	stayed := map[uint64]bool{}
-	for _, s := range series.Compare([]*stackdump.Dump{earlier, d}).Stuck {
-		stayed[s.ID] = true
-	}
+	stayed := series.Stayed(earlier, d)
 	for i := range events {
 		if e := &events[i]; e.IDs.Goroutine != 0 && !stayed[e.IDs.Goroutine] {
 			e.RaiseStart(at.T)
@@ -127,7 +139,6 @@ func BoundStarts(events []event.Event, d, earlier *stackdump.Dump, at event.Time
 
 type dumpObserver struct {
 	d         *stackdump.Dump
-	at        event.Time
 	component string
 	graph     stackdump.Graph
 	excerpt   bool             // the dump is some goroutines that somebody chose
@@ -200,8 +211,6 @@ func (o *dumpObserver) newEvent(kind event.Kind, i int) event.Event {
 	g := &o.d.Goroutines[i]
 	e := event.Event{Kind: kind, Component: o.component, Source: "goroutines." + o.component, Open: true}
 	e.IDs.Goroutine = g.ID
-	e.Start, e.Begun = startOfWait(o.at, g.Wait)
-	e.End = o.at
 	e.Fields = []event.Field{event.FieldState.Text(g.State)}
 	if g.Wait > 0 { // no minutes are no evidence of a short wait
 		e.AddFields(event.FieldWait.Duration(g.Wait))
@@ -382,7 +391,7 @@ func (o *dumpObserver) crashEvent() (event.Event, bool) {
 	for _, mark := range []string{"panic: ", "fatal error: ", "runtime: program "} {
 		if reason, ok := strings.CutPrefix(o.d.Crash.Text, mark); ok && o.component != "" {
 			e := event.New(event.KindCrash, o.component+" crashes: "+reason, event.FieldReason.Text(reason))
-			e.Component, e.Source, e.Start = o.component, "goroutines."+o.component, o.at
+			e.Component, e.Source = o.component, "goroutines."+o.component
 			e.Evidence = []event.Quote{o.d.Crash}
 			return e, true
 		}
