@@ -85,7 +85,18 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 		err = fmt.Errorf("only the first %d bytes are read", n)
 	}
 	first := f.input(nil, nil, nil).Before + 1
-	d := stackdump.Parse(stackdump.Source{File: in.Path, Line: first, Text: text.String()})
+	src := stackdump.Source{File: in.Path, Line: first, Text: text.String()}
+	if f.later == nil || f.section != nil { // a file of sections is read in their order
+		f.parseDump(src, err)
+		return
+	}
+	f.later <- func() { f.parseDump(src, err) }
+}
+
+// parseDump takes the dumps of a file's text. Failed is why the text ends early; nil when it does
+// not.
+func (f *file) parseDump(src stackdump.Source, failed error) {
+	d := stackdump.Parse(src)
 	skipped := f.account.Skipped + d.Skipped
 	f.account.Used += d.Used
 	f.addStats(lines.Stats{Lines: d.Lines, Blank: d.Blank})
@@ -93,13 +104,13 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 		f.addSkip(s)
 	}
 	f.account.Skipped = skipped // of the skips themselves not all are kept
-	if err != nil {
-		f.addError(err)
+	if failed != nil {
+		f.addError(failed)
 		d.Incomplete = true
 	}
 	f.account.Component = goroutines.Program(d)
-	one := Dump{PID: layout.DumpPID(in.Path)}
-	if at, ok := layout.DumpTime(in.Path); ok {
+	one := Dump{PID: layout.DumpPID(src.File)}
+	if at, ok := layout.DumpTime(src.File); ok {
 		one.At = event.Time{T: at, Prec: time.Second, Known: true}
 	}
 	f.addDumps(d, one)

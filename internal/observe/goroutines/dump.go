@@ -90,14 +90,20 @@ func Dump(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
 		dst = append(dst, e)
 	}
 	for i := range d.Goroutines {
-		if g := &d.Goroutines[i]; !o.excerpt && !mayBeStuck(g) && o.tellsOf(g) == (tells{}) {
+		g := &d.Goroutines[i]
+		told := o.tellsOf(g)
+		if !o.excerpt && !mayBeStuck(g) && told == (tells{}) {
 			continue
 		}
-		if e, ok := o.relistEvent(i); ok {
-			dst = append(dst, e)
+		if told.relist {
+			if e, ok := o.relistEvent(i); ok {
+				dst = append(dst, e)
+			}
 		}
-		if e, ok := o.syncLoopEvent(i); ok {
-			dst = append(dst, e)
+		if told.syncLoop {
+			if e, ok := o.syncLoopEvent(i); ok {
+				dst = append(dst, e)
+			}
 		}
 		if e, ok := o.outsideEvent(i); ok && !locked[i] {
 			dst = append(dst, e)
@@ -148,8 +154,8 @@ type dumpObserver struct {
 
 // tells is what the name of a function says.
 type tells struct {
-	relist bool
-	waits  waitSet // rows of waits whose innermost frame it may be
+	relist, syncLoop bool
+	waits            waitSet // rows of waits whose innermost frame it may be
 }
 
 // waitSet is a set of rows of waits. It has room for 128.
@@ -165,7 +171,7 @@ func (o *dumpObserver) tellsOf(g *stackdump.Goroutine) (all tells) {
 		one, known := o.tells[f.Func]
 		if !known {
 			name := f.Name()
-			one.relist = scan.ContainsAny(name, relists)
+			one.relist, one.syncLoop = scan.ContainsAny(name, relists), strings.Contains(name, syncLoop)
 			for n := range waits {
 				if strings.Contains(name, waits[n].frames[0]) {
 					one.waits[n/64] |= 1 << (n % 64)
@@ -173,7 +179,7 @@ func (o *dumpObserver) tellsOf(g *stackdump.Goroutine) (all tells) {
 			}
 			o.tells[f.Func] = one
 		}
-		all.relist = all.relist || one.relist
+		all.relist, all.syncLoop = all.relist || one.relist, all.syncLoop || one.syncLoop
 		all.waits[0] |= one.waits[0]
 		all.waits[1] |= one.waits[1]
 	}
@@ -501,11 +507,14 @@ func (o *dumpObserver) relistEvent(i int) (event.Event, bool) {
 	return e, true
 }
 
+// syncLoop is the function that runs the handlers of the kubelet's sync loop.
+const syncLoop = "(*Kubelet).syncLoopIteration"
+
 // syncLoopEvent is the kubelet's sync loop inside of one of its handlers (pkg/kubelet/kubelet.go);
 // between two of them it tells nothing.
 func (o *dumpObserver) syncLoopEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
-	at := frameWith(g, 0, "(*Kubelet).syncLoopIteration")
+	at := frameWith(g, 0, syncLoop)
 	if at < 1 || strings.HasPrefix(g.Frames[at-1].Name(), "runtime.") {
 		return event.Event{}, false
 	}
