@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
 // Source is a dump and where it stands.
@@ -103,6 +104,8 @@ type Frame struct {
 	Inlined bool   // printed as f(...): its arguments are not known
 	Pos     event.Pos
 	Raw     string // the call line, trimmed, as far as it can be quoted at Pos
+
+	fn *funcname.Name // of Func, shared by frames that were read as text; nil for others
 }
 
 // Group is goroutines in the same state with the same stack.
