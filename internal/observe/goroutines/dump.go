@@ -92,7 +92,7 @@ func Dump(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
 	for i := range d.Goroutines {
 		g := &d.Goroutines[i]
 		told := o.tellsOf(g)
-		if !o.excerpt && !mayBeStuck(g) && told == (tells{}) {
+		if !o.excerpt && !mayBeStuck(g) && !told.relist && !told.syncLoop && told.waits == (waitSet{}) {
 			continue
 		}
 		if told.relist {
@@ -156,6 +156,8 @@ type dumpObserver struct {
 type tells struct {
 	relist, syncLoop bool
 	waits            waitSet // rows of waits whose innermost frame it may be
+	serves           bool    // a request, which may have no name
+	request          string
 }
 
 // waitSet is a set of rows of waits. It has room for 128.
@@ -172,6 +174,7 @@ func (o *dumpObserver) tellsOf(g *stackdump.Goroutine) (all tells) {
 		if !known {
 			name := f.Name()
 			one.relist, one.syncLoop = scan.ContainsAny(name, relists), strings.Contains(name, syncLoop)
+			one.request, one.serves = requestOf(name)
 			for n := range waits {
 				if strings.Contains(name, waits[n].frames[0]) {
 					one.waits[n/64] |= 1 << (n % 64)
@@ -182,6 +185,9 @@ func (o *dumpObserver) tellsOf(g *stackdump.Goroutine) (all tells) {
 		all.relist, all.syncLoop = all.relist || one.relist, all.syncLoop || one.syncLoop
 		all.waits[0] |= one.waits[0]
 		all.waits[1] |= one.waits[1]
+		if one.serves { // the outermost counts
+			all.serves, all.request = true, one.request
+		}
 	}
 	return all
 }
@@ -212,19 +218,22 @@ func startOfWait(at event.Time, wait time.Duration) (start event.Time, begun boo
 	return start, false
 }
 
+// fieldsOfMost is how many fields most events of goroutines have at most.
+const fieldsOfMost = 8
+
 // newEvent is what every event of a goroutine has.
 func (o *dumpObserver) newEvent(kind event.Kind, i int) event.Event {
 	g := &o.d.Goroutines[i]
 	e := event.Event{Kind: kind, Component: o.component, Source: "goroutines." + o.component, Open: true}
 	e.IDs.Goroutine = g.ID
-	e.Fields = []event.Field{event.FieldState.Text(g.State)}
+	e.Fields = append(make([]event.Field, 0, fieldsOfMost), event.FieldState.Text(g.State))
 	if g.Wait > 0 { // no minutes are no evidence of a short wait
 		e.AddFields(event.FieldWait.Duration(g.Wait))
 	}
 	if g.Alike > 0 {
 		e.AddFields(event.FieldCount.Int(1 + g.Alike))
 	}
-	e.AddText(event.FieldCall, requestOf(g))
+	e.AddText(event.FieldCall, o.tellsOf(g).request)
 	e.AddText(event.FieldIDPtr, idPointer(g))
 	e.AddText(event.FieldClient, ttrpcClient(g))
 	return e
@@ -461,7 +470,7 @@ func (o *dumpObserver) countWaiters(lock *stackdump.Lock) (n int) {
 // chose. They have no ages; whoever chose this one did not see a wait of a moment.
 func (o *dumpObserver) isChosenRequest(lock *stackdump.Lock) bool {
 	return o.chosen && slices.ContainsFunc(lock.Waiters, func(w stackdump.Waiter) bool {
-		return requestOf(&o.d.Goroutines[w.Goroutine]) != ""
+		return o.tellsOf(&o.d.Goroutines[w.Goroutine]).request != ""
 	})
 }
 
@@ -537,7 +546,7 @@ func (o *dumpObserver) syncLoopEvent(i int) (event.Event, bool) {
 func (o *dumpObserver) outsideEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
 	doing, rpc, frame, guess := o.waitOf(g)
-	if call, at, ok := stuckCall(g); ok && doing == "" {
+	if call, at, ok := o.stuckCall(g); ok && doing == "" {
 		e := o.newEvent(event.KindGoroutine, i)
 		addStuckCall(&e, g, call, at)
 		return e, true
@@ -595,22 +604,20 @@ func (o *dumpObserver) waitOf(g *stackdump.Goroutine) (doing, rpc string, frame 
 	return "", "", -1, false
 }
 
-// requestOf is the request that a goroutine serves: the outermost method of one of the servers.
-func requestOf(g *stackdump.Goroutine) string {
-	for _, frame := range slices.Backward(g.Frames) {
-		name := frame.Name()
-		for _, s := range servers {
-			// cri-o's closures that serve HTTP call what does the work
-			if !strings.Contains(name, s) || strings.Contains(name, ".GetExtendInterfaceMux") {
-				continue
-			}
-			if m := methodAfter(name, s); m != "" {
-				return m
-			}
-			return s[strings.IndexByte(s, '.')+1:]
+// requestOf is the request that a goroutine serves inside of a function: the method of one of the
+// servers.
+func requestOf(name string) (request string, serves bool) {
+	for _, s := range servers {
+		// cri-o's closures that serve HTTP call what does the work
+		if !strings.Contains(name, s) || strings.Contains(name, ".GetExtendInterfaceMux") {
+			continue
 		}
+		if m := methodAfter(name, s); m != "" {
+			return m, true
+		}
+		return s[strings.IndexByte(s, '.')+1:], true
 	}
-	return ""
+	return "", false
 }
 
 // idPointer is the address of the container id in a containerstore.Container
