@@ -201,9 +201,11 @@ func (o *stacksOptions) matchesGoroutine(g *stackdump.Goroutine) bool {
 // compareDumps puts the dumps of each process side by side.
 func compareDumps(dumps []*incident.Dump) []listing.Diff {
 	var processes [][]int
+	digests := make([]*series.Digest, len(dumps))
 	for i := range dumps {
+		digests[i] = series.NewDigest(dumps[i].Dump)
 		n := slices.IndexFunc(processes, func(p []int) bool {
-			return series.SameProcess(dumps[p[len(p)-1]].Dump, dumps[i].Dump)
+			return series.SameProcess(digests[p[len(p)-1]], digests[i])
 		})
 		if n < 0 {
 			processes = append(processes, []int{i})

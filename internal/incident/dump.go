@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"runtime"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
@@ -36,8 +34,13 @@ type Dump struct {
 	// drops lines keeps the rest of a dump.
 	Copies, Fragments []event.Pos
 
-	inLog bool
-	host  string // as the lines of a log name it; empty when they do not
+	inLog  bool
+	host   string // as the lines of a log name it; empty when they do not
+	digest *series.Digest
+	// What is left of the goroutines where the evidence is read: their events, without times, and
+	// where the first one stands.
+	events []event.Event
+	pos    event.Pos
 }
 
 // Cut says that a log lost lines of the dump.
@@ -51,6 +54,7 @@ func (d *Dump) Cut() bool { return d.inLog && len(d.Skips) > 0 }
 func ReadDumps(ctx context.Context, in Inputs) ([]*Dump, []File, error) {
 	r := reader{}
 	r.readFormat = func(ctx context.Context, f bundle.File, opened parse.Opened, slot *file) {
+		slot.wholeDumps = true
 		switch read := opened.Reader.(type) {
 		case parse.Records:
 			if opened.Name == parse.Prose { // who asks for dumps means those that it quotes
@@ -81,7 +85,18 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 		err = fmt.Errorf("only the first %d bytes are read", n)
 	}
 	first := f.input(nil, nil, nil).Before + 1
-	d := stackdump.Parse(stackdump.Source{File: in.Path, Line: first, Text: text.String()})
+	src := stackdump.Source{File: in.Path, Line: first, Text: text.String()}
+	if f.later == nil || f.section != nil { // a file of sections is read in their order
+		f.parseDump(src, err)
+		return
+	}
+	f.later <- func() { f.parseDump(src, err) }
+}
+
+// parseDump takes the dumps of a file's text. Failed is why the text ends early; nil when it does
+// not.
+func (f *file) parseDump(src stackdump.Source, failed error) {
+	d := stackdump.Parse(src)
 	skipped := f.account.Skipped + d.Skipped
 	f.account.Used += d.Used
 	f.addStats(lines.Stats{Lines: d.Lines, Blank: d.Blank})
@@ -89,13 +104,13 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 		f.addSkip(s)
 	}
 	f.account.Skipped = skipped // of the skips themselves not all are kept
-	if err != nil {
-		f.addError(err)
+	if failed != nil {
+		f.addError(failed)
 		d.Incomplete = true
 	}
 	f.account.Component = goroutines.Program(d)
-	one := Dump{PID: layout.DumpPID(in.Path)}
-	if at, ok := layout.DumpTime(in.Path); ok {
+	one := Dump{PID: layout.DumpPID(src.File)}
+	if at, ok := layout.DumpTime(src.File); ok {
 		one.At = event.Time{T: at, Prec: time.Second, Known: true}
 	}
 	f.addDumps(d, one)
@@ -154,8 +169,24 @@ func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 		}
 		one := like
 		one.Dump, one.Program = part, programOf(part, like.Unit, f.account.Path)
+		one.digest = series.NewDigest(part)
+		if !f.wholeDumps {
+			one.observe()
+		}
 		f.dumps = append(f.dumps, &one)
 	}
+}
+
+// observe makes the events of a dump and drops its goroutines, which take ten times the memory.
+// When the dump was taken, and whether another file holds it too, is not known before all files are
+// read.
+func (d *Dump) observe() {
+	made := goroutines.Dump(nil, d.Dump, d.Program)
+	if d.Unit == "" { // else the log has it as a line
+		made = goroutines.Panicked(made, d.Dump, d.Program)
+	}
+	d.events, d.pos = event.Compact(made), d.Pos()
+	d.DropText()
 }
 
 // programOf names the component whose goroutines a dump holds: by its frames or, where none tells,
@@ -174,29 +205,16 @@ func programOf(d *stackdump.Dump, unit, file string) string {
 	return ""
 }
 
-// observeDumps makes events of all dumps, and a source of each program's.
-func observeDumps(files []*file) (events []*event.Event, sources []timeline.Source) {
+// joinDumpEvents are the events of all dumps, with their times, and a source of each program's.
+func joinDumpEvents(files []*file) (events []*event.Event, sources []timeline.Source) {
 	all := joinDumps(files, false)
-	made := make([][]event.Event, len(all)) // of each dump, so that their order does not depend on which is first
-	var wg sync.WaitGroup
-	limiter := make(chan struct{}, runtime.GOMAXPROCS(0))
-	for i, d := range all {
-		limiter <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-limiter }()
-			made[i] = goroutines.Dump(nil, d.Dump, d.Program, d.At)
-			if d.Unit == "" { // else the log has it as a line
-				made[i] = goroutines.Panicked(made[i], d.Dump, d.Program, d.At)
-			}
-			if earlier := d.findEarlier(all); earlier != nil {
-				goroutines.BoundStarts(made[i], d.Dump, earlier.Dump, earlier.At)
-			}
-		})
-	}
-	wg.Wait()
-	for i, d := range all {
-		for j := range made[i] {
-			events = append(events, &made[i][j])
+	for _, d := range all {
+		goroutines.Date(d.events, d.At)
+		if earlier := d.findEarlier(all); earlier != nil {
+			goroutines.BoundStarts(d.events, d.digest, earlier.digest, earlier.At)
+		}
+		for i := range d.events {
+			events = append(events, &d.events[i])
 		}
 		if d.Program != "" {
 			sources = append(sources, timeline.Source{File: d.File, Name: "goroutines." + d.Program, First: d.At, Last: d.At})
@@ -207,16 +225,20 @@ func observeDumps(files []*file) (events []*event.Event, sources []timeline.Sour
 
 // findEarlier is the last dump of the same process before this one; nil when there is none, or when
 // the times of the dumps do not compare.
-func (d *Dump) findEarlier(all []*Dump) (earlier *Dump) {
+func (d *Dump) findEarlier(all []*Dump) *Dump {
+	var before []*Dump
 	for _, o := range all {
 		known := !o.At.IsZero() && !d.At.IsZero() && o.At.Lacks|d.At.Lacks == 0
-		if o == d || !known || !o.At.T.Before(d.At.T) || o.Program != d.Program || o.PID != 0 && d.PID != 0 && o.PID != d.PID ||
-			earlier != nil && !earlier.At.T.Before(o.At.T) || !series.SameProcess(o.Dump, d.Dump) {
-			continue
+		if o != d && known && o.At.T.Before(d.At.T) && o.Program == d.Program && (o.PID == 0 || d.PID == 0 || o.PID == d.PID) {
+			before = append(before, o)
 		}
-		earlier = o
 	}
-	return earlier
+	slices.SortStableFunc(before, func(a, b *Dump) int { return b.At.T.Compare(a.At.T) })
+	i := slices.IndexFunc(before, func(o *Dump) bool { return series.SameProcess(o.digest, d.digest) })
+	if i < 0 {
+		return nil
+	}
+	return before[i]
 }
 
 // joinDumps are the dumps of all files, each once, with the time that a log gives it. With
@@ -248,7 +270,7 @@ func foldCopies(all []*Dump, everyFile bool) []*Dump {
 			if d.inLog != inLog {
 				continue
 			}
-			print := d.Fingerprint()
+			print := d.digest.Print
 			twins := byPrint[print]
 			twin := slices.IndexFunc(twins, func(twin *Dump) bool { return !areTakenApart(twin.At, d.At) && (inLog || !everyFile) })
 			if twin < 0 {
@@ -285,7 +307,10 @@ func isBetterTime(t, other event.Time) bool {
 
 // Pos is where the dump begins.
 func (d *Dump) Pos() event.Pos {
-	if len(d.Goroutines) == 0 {
+	switch {
+	case d.pos.File != "":
+		return d.pos
+	case len(d.Goroutines) == 0:
 		return event.Pos{File: d.File}
 	}
 	return d.Goroutines[0].Pos
@@ -300,45 +325,17 @@ func areTakenApart(a, b event.Time) bool {
 	return !a.IsZero() && !b.IsZero() && a.Lacks == b.Lacks && a.T.Sub(b.T).Abs() > writing+max(a.Prec, b.Prec)
 }
 
-// goroutineKey identifies a goroutine in one dump: in a dump of a minute later it has waited for a
-// minute more.
-type goroutineKey struct {
-	id    uint64
-	state string
-	wait  time.Duration
-}
-
-func keyOfGoroutine(g *stackdump.Goroutine) goroutineKey { return goroutineKey{g.ID, g.State, g.Wait} }
-
 // foldFragments leaves out what a log kept of a dump that stands elsewhere whole, and notes there
 // where it is.
 func foldFragments(all []*Dump) []*Dump {
-	wholes := map[goroutineKey][]*Dump{} // by the first goroutine of a fragment
-	for _, d := range all {
-		if d.Cut() && len(d.Goroutines) > 0 {
-			wholes[keyOfGoroutine(&d.Goroutines[0])] = nil
-		}
-	}
-	if len(wholes) == 0 {
-		return all
-	}
-	for _, d := range all {
-		for i := range d.Goroutines {
-			key := keyOfGoroutine(&d.Goroutines[i])
-			if found, asked := wholes[key]; asked {
-				wholes[key] = append(found, d)
-			}
-		}
-	}
 	folded := map[*Dump]bool{}
 	for _, d := range all {
-		if !d.Cut() || len(d.Goroutines) == 0 {
+		if !d.Cut() {
 			continue
 		}
-		candidates := wholes[keyOfGoroutine(&d.Goroutines[0])]
 		holdsIt := func(whole *Dump) bool { return !folded[whole] && d.isFragmentOf(whole) }
-		if i := slices.IndexFunc(candidates, holdsIt); i >= 0 {
-			whole := candidates[i]
+		if i := slices.IndexFunc(all, holdsIt); i >= 0 {
+			whole := all[i]
 			whole.Fragments = append(whole.Fragments, append(d.Fragments, d.Pos())...)
 			folded[d] = true
 		}
@@ -350,14 +347,7 @@ func foldFragments(all []*Dump) []*Dump {
 // one, which wait as long in the same state.
 func (d *Dump) isFragmentOf(whole *Dump) bool {
 	otherProcess := d.PID != 0 && whole.PID != 0 && d.PID != whole.PID
-	if otherProcess || len(d.Goroutines) >= len(whole.Goroutines) || areTakenApart(d.At, whole.At) {
-		return false
-	}
-	known := make(map[goroutineKey]bool, len(whole.Goroutines))
-	for i := range whole.Goroutines {
-		known[keyOfGoroutine(&whole.Goroutines[i])] = true
-	}
-	return !slices.ContainsFunc(d.Goroutines, func(g stackdump.Goroutine) bool { return !known[keyOfGoroutine(&g)] })
+	return !otherProcess && !areTakenApart(d.At, whole.At) && d.digest.IsPartOf(whole.digest)
 }
 
 // dumpsWritten is when the logs say that dumps were written into files: by the name of the file,

@@ -31,6 +31,11 @@ type file struct {
 	eventMaker
 	section *parse.Section // of a transcript, while it is read; nil for all other files
 	dumps   []*Dump
+	// later runs what is left to do when the bytes of the file are in memory, while those that follow
+	// it in an archive are read; nil for a file that is no such member.
+	later chan<- func()
+	// wholeDumps asks for dumps with their goroutines, and not for the events of these.
+	wholeDumps bool
 	// What makes sense only together with other files.
 	tracePart *traces.Part      // of a trace that strace -ff wrote; else nil
 	summary   *syscalls.Summary // of a trace, where summaries are asked for; of a set in its first file

@@ -161,7 +161,7 @@ func describeInputs(files []File) string {
 // moveToTimeline moves what the files hold into one input of the timeline; the files are gone then.
 // The events are not copied: they stay where the stores of the files have put them.
 func moveToTimeline(files []*file) timeline.Input {
-	events, sources := observeDumps(files)
+	events, sources := joinDumpEvents(files)
 	n := 0
 	for _, f := range files {
 		n += f.events.n

@@ -120,6 +120,7 @@ func (r *reader) walkInputs(ctx context.Context, wg *sync.WaitGroup, in Inputs) 
 		case f.Stream && isSmallMember(f):
 			f.Open = copyMember(f)
 		case f.Stream:
+			slot.later = work
 			r.readFile(ctx, f, slot)
 			continue
 		}

@@ -69,7 +69,9 @@ func (a *analysis) findEra() {
 			a.era = marked // printed since Go 1.21, 1.20
 			return
 		}
-		for _, f := range a.dump.Goroutines[i].Frames {
+		frames := a.dump.Goroutines[i].Frames
+		for j := range frames {
+			f := &frames[j]
 			if strings.IndexByte(f.Args, '?') >= 0 {
 				a.era = marked
 				return
@@ -152,7 +154,9 @@ func (a *analysis) frameAt(g, frame int) *Frame {
 func (a *analysis) findReceivers() {
 	a.objects = map[string][]uint64{}
 	for i := a.lo; i < a.hi; i++ {
-		for _, f := range a.dump.Goroutines[i].Frames {
+		frames := a.dump.Goroutines[i].Frames
+		for j := range frames {
+			f := &frames[j]
 			if strings.HasPrefix(f.Func, "sync.") || strings.HasPrefix(f.Func, "internal/sync.") {
 				continue // the locks themselves
 			}
@@ -213,10 +217,12 @@ func (a *analysis) indexFrames(locks []*lockState) {
 func (a *analysis) indexFrame(g, j int) {
 	f := &a.dump.Goroutines[g].Frames[j]
 	typ, method := f.receiverType()
-	recv, known := f.Receiver()
 	for w := range f.argWords() {
+		if !w.Known || w.depth > 0 {
+			continue
+		}
 		hits, wanted := a.pointers[w.Value]
-		if !w.Known || !wanted || w.depth > 0 {
+		if !wanted {
 			continue
 		}
 		h := hit{g: g, frame: j, arg: w.top, sure: w.Sure}
@@ -226,9 +232,11 @@ func (a *analysis) indexFrame(g, j int) {
 		a.pointers[w.Value] = append(hits, h)
 	}
 	wait := a.waitOfGoroutine(g)
-	shown := method && known && recv.Sure && a.era != unmarked
-	if hits, wanted := a.hidden[typ]; wanted && !shown && !(wait != nil && wait.call == j) {
-		a.hidden[typ] = append(hits, hit{g: g, frame: j})
+	if hits, wanted := a.hidden[typ]; wanted && !(wait != nil && wait.call == j) {
+		recv, known := f.Receiver()
+		if shown := method && known && recv.Sure && a.era != unmarked; !shown {
+			a.hidden[typ] = append(hits, hit{g: g, frame: j})
+		}
 	}
 	if hits, wanted := a.stacks[f.Func]; wanted && !(wait != nil && wait.eff == j) {
 		a.stacks[f.Func] = append(hits, hit{g: g, frame: j})

@@ -9,7 +9,6 @@
 package stackdump
 
 import (
-	"fmt"
 	"hash/fnv"
 	"iter"
 	"slices"
@@ -18,6 +17,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
 // Source is a dump and where it stands.
@@ -104,6 +104,8 @@ type Frame struct {
 	Inlined bool   // printed as f(...): its arguments are not known
 	Pos     event.Pos
 	Raw     string // the call line, trimmed, as far as it can be quoted at Pos
+
+	fn *funcname.Name // of Func, shared by frames that were read as text; nil for others
 }
 
 // Group is goroutines in the same state with the same stack.
@@ -185,6 +187,9 @@ func (d *Dump) partBounds() iter.Seq2[int, int] {
 	}
 }
 
+// DropText drops the goroutines and what else holds on to the text. The account of the lines stays.
+func (d *Dump) DropText() { d.Goroutines, d.Crash = nil, event.Quote{} }
+
 // Fingerprint is equal for copies of one dump, in a file and in a journal: it
 // covers ids, states and innermost frames. It is empty for a dump without goroutines.
 func (d *Dump) Fingerprint() string {
@@ -192,13 +197,14 @@ func (d *Dump) Fingerprint() string {
 		return ""
 	}
 	h := fnv.New64a()
+	var line []byte
 	for i := range d.Goroutines {
 		g := &d.Goroutines[i]
-		top := ""
+		line = append(append(append(strconv.AppendUint(line[:0], g.ID, 10), ' '), g.State...), ' ')
 		if len(g.Frames) > 0 {
-			top = g.Frames[0].Func + g.Frames[0].Args
+			line = append(append(line, g.Frames[0].Func...), g.Frames[0].Args...)
 		}
-		fmt.Fprintf(h, "%d %s %s\n", g.ID, g.State, top)
+		_, _ = h.Write(append(line, '\n')) // it never fails
 	}
 	return strconv.FormatUint(h.Sum64(), 16)
 }

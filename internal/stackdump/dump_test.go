@@ -336,7 +336,8 @@ func TestName(t *testing.T) {
 		"a/v1alpha2.(*T).M":                                                "a/v1alpha2.(*T).M",
 		"gopkg.in/yaml%2ev3.(*decoder).unmarsh":                            "gopkg.in/yaml%2ev3.(*decoder).unmarsh",
 	} {
-		require.Equal(t, want, Frame{Func: in}.Name())
+		f := Frame{Func: in}
+		require.Equal(t, want, f.Name())
 	}
 }
 
@@ -381,7 +382,8 @@ func TestReceiver(t *testing.T) {
 		{"p.f", "0xc000130f80", Arg{}, false},
 		{"p.T.M", "{0xc000130f80, 0x1}", Arg{}, false},
 	} {
-		got, ok := Frame{Func: c.f, Args: c.args}.Receiver()
+		f := Frame{Func: c.f, Args: c.args}
+		got, ok := f.Receiver()
 		require.Equal(t, c.ok, ok, "%s(%s)", c.f, c.args)
 		require.Equal(t, c.want, got, "%s(%s)", c.f, c.args)
 	}

@@ -3,6 +3,8 @@ package stackdump
 import (
 	"slices"
 	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
 // End is what a goroutine waits for where the locks of its process end.
@@ -90,8 +92,7 @@ var parks = indexByBase([]call{
 func indexByBase(rows []call) map[string][]call {
 	all := map[string][]call{}
 	for _, row := range rows {
-		f := Frame{Func: row.name}
-		all[f.baseName()] = append(all[f.baseName()], row)
+		all[funcname.Base(row.name)] = append(all[funcname.Base(row.name)], row)
 	}
 	return all
 }
@@ -316,20 +317,11 @@ func (g *Goroutine) shownChannel() (frame int, addr uint64) {
 // the generated code, for a system call the function that makes it. It is the frame itself when
 // nothing is further out.
 func (g *Goroutine) Beyond(frame int) int {
-	pkg := g.Frames[frame].packagePath()
+	pkg := funcname.Package(g.Frames[frame].Func)
 	for i := frame; i < len(g.Frames); i++ {
-		if g.Frames[i].packagePath() != pkg {
+		if funcname.Package(g.Frames[i].Func) != pkg {
 			return i
 		}
 	}
 	return frame
-}
-
-// packagePath is the path of a function's package: "github.com/containerd/ttrpc".
-func (f *Frame) packagePath() string {
-	slash := strings.LastIndexByte(f.Func, '/') + 1
-	if dot := strings.IndexByte(f.Func[slash:], '.'); dot >= 0 {
-		return f.Func[:slash+dot]
-	}
-	return f.Func
 }

@@ -3,37 +3,19 @@ package stackdump
 import (
 	"iter"
 	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
 // Name is Func without the path up to a vendor directory and without major
 // version elements, so that one table row fits all versions and builds of a
 // program: "github.com/godbus/dbus.(*Conn).Close" for
 // "k8s.io/x/vendor/github.com/godbus/dbus/v5.(*Conn).Close".
-func (f Frame) Name() string {
-	name := f.Func
-	if !strings.Contains(name, "/v") {
-		return strings.TrimPrefix(name, "vendor/")
+func (f *Frame) Name() string {
+	if f.fn != nil {
+		return f.fn.Plain
 	}
-	if strings.Contains(name, "/vendor/") {
-		name = name[strings.LastIndex(name, "/vendor/")+len("/vendor/"):]
-	}
-	name = strings.TrimPrefix(name, "vendor/") // the standard library's own
-	for from := 0; ; {
-		i := strings.Index(name[from:], "/v")
-		if i < 0 {
-			return name
-		}
-		i += from
-		end := i + len("/v")
-		for end < len(name) && name[end]-'0' <= 9 {
-			end++
-		}
-		from = end
-		if end > i+len("/v") && end < len(name) && (name[end] == '/' || name[end] == '.') {
-			name = name[:i] + name[end:]
-			from = i
-		}
-	}
+	return funcname.Plain(f.Func)
 }
 
 // Arg is one printed argument word.
@@ -46,7 +28,7 @@ type Arg struct {
 // Receiver is the first argument of a pointer method "pkg.(*T).M". Ok is false
 // for functions, for closures inside of methods, for methods of generic types,
 // which print their dictionary first, and when no arguments were printed.
-func (f Frame) Receiver() (a Arg, ok bool) {
+func (f *Frame) Receiver() (a Arg, ok bool) {
 	if typ, method := f.receiverType(); !method || strings.Contains(typ, "[") {
 		return Arg{}, false
 	}
@@ -55,7 +37,7 @@ func (f Frame) Receiver() (a Arg, ok bool) {
 
 // Pointers yields the arguments, also those inside of composites, that look like addresses on the
 // heap.
-func (f Frame) Pointers() iter.Seq[Arg] {
+func (f *Frame) Pointers() iter.Seq[Arg] {
 	return func(yield func(Arg) bool) {
 		for w := range f.argWords() {
 			if w.Known && isHeap(w.Value) && !yield(w.Arg) {
@@ -74,24 +56,20 @@ func isAddress(v uint64) bool { return v >= 1<<16 && v < 1<<47 }
 
 // receiverType is the pointer type whose code a frame runs, "pkg.(*T)", empty for
 // none. Ok says that it is the method itself and not a closure within it.
-func (f Frame) receiverType() (typ string, ok bool) {
-	i := strings.Index(f.Func, ".(*")
-	if i < 0 {
-		return "", false
+func (f *Frame) receiverType() (typ string, ok bool) {
+	if f.fn != nil {
+		return f.fn.Type, f.fn.Method
 	}
-	j := strings.Index(f.Func[i:], ").")
-	if j < 0 {
-		return "", false
-	}
-	typ, name := f.Func[:i+j+1], f.Func[i+j+2:]
-	return typ, !strings.Contains(name, ".") && !strings.HasSuffix(name, "-fm")
+	return funcname.Receiver(f.Func)
 }
 
-// shortType is a type without the path of its package: "container.(*statusStorage)".
-func shortType(typ string) string { return typ[strings.LastIndexByte(typ, '/')+1:] }
-
 // baseName is the last element of a function's name: "Lock" of "pkg.(*T).Lock".
-func (f Frame) baseName() string { return f.Func[strings.LastIndexByte(f.Func, '.')+1:] }
+func (f *Frame) baseName() string {
+	if f.fn != nil {
+		return f.fn.Base
+	}
+	return funcname.Base(f.Func)
+}
 
 // word is one printed word of the arguments.
 type word struct {
@@ -101,7 +79,7 @@ type word struct {
 }
 
 // argWords yields the printed argument words: 0x1, 0x1?, _ and, as one unknown word, "...".
-func (f Frame) argWords() iter.Seq[word] {
+func (f *Frame) argWords() iter.Seq[word] {
 	return func(yield func(word) bool) {
 		w := word{}
 		for s := f.Args; s != ""; {
@@ -118,9 +96,9 @@ func (f Frame) argWords() iter.Seq[word] {
 			case c == ',' || c == ' ':
 				s = s[1:]
 			default:
-				end := strings.IndexAny(s, ",} ")
-				if end < 0 {
-					end = len(s)
+				end := 0
+				for end < len(s) && s[end] != ',' && s[end] != '}' && s[end] != ' ' {
+					end++
 				}
 				w.Arg = parseArg(s[:end])
 				if !yield(w) {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
 // Graph is who waits for whom in a dump.
@@ -360,7 +362,7 @@ func (a *analysis) completeQueue(q Queue, g *Goroutine, j int, addr uint64) (Que
 		return q, -1, true
 	}
 	typ, _ := g.Frames[j].receiverType()
-	q.Owner = shortType(typ)
+	q.Owner = funcname.ShortType(typ)
 	return q, j, true
 }
 

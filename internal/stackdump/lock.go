@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
 // Lock is a mutex that goroutines wait for.
@@ -232,8 +234,7 @@ type owner struct {
 func (d *Dump) Locks(catalogue []Hold) []Lock {
 	rows := map[string][]Hold{}
 	for _, row := range catalogue {
-		last := Frame{Func: row.Func}
-		rows[last.baseName()] = append(rows[last.baseName()], row)
+		rows[funcname.Base(row.Func)] = append(rows[funcname.Base(row.Func)], row)
 	}
 	var all []*lockState
 	for lo, hi := range d.partBounds() {
@@ -349,7 +350,7 @@ func (a *analysis) describeLock(l *lockState) {
 		}
 		disproved := w.recv.Sure && l.addr != 0 && !a.mayContain(w.recv.Value, l.addr)
 		if l.Owner == "" && !disproved {
-			l.Owner = shortType(w.typ)
+			l.Owner = funcname.ShortType(w.typ)
 		}
 		if o := (owner{w.typ, w.recv.Value}); o.addr != 0 && (l.addr == 0 || a.mayContain(o.addr, l.addr)) &&
 			!slices.Contains(l.owners, o) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 	"github.com/plegdiag/plegdiag/internal/stackdump/paste"
 )
 
@@ -120,7 +121,8 @@ type parser struct {
 	// delved says that the goroutine being read is delve's, listed that its only frame is from a list.
 	delved, listed bool
 	places         [1 << placeBits]fileLine
-	funcs          [1 << placeBits]string // names in calls that have nothing in them that needs a look
+	funcs          [1 << placeBits]*funcname.Name // those in calls that have nothing in them that needs a look
+	functions      map[string]*funcname.Name      // all, by their names as printed
 }
 
 // fileLine is a file line that was read. Most of a dump's file lines come again and again.
@@ -405,7 +407,9 @@ func (p *parser) takeCall(s string, at int) bool {
 		return false
 	}
 	start := 0
-	if known := &p.funcs[slotOf(s[:open])]; *known != s[:open] {
+	slot := &p.funcs[slotOf(s[:open])]
+	fn := *slot
+	if fn == nil || fn.Printed != s[:open] {
 		if holdsHeader(s) {
 			return false
 		}
@@ -416,8 +420,10 @@ func (p *parser) takeCall(s string, at int) bool {
 			if start = strings.LastIndexByte(s[:open], ' ') + 1; start == open || !isTag(s[:start]) {
 				return false // prose
 			}
-		} else if !p.cleaned {
-			*known = s[:open]
+		}
+		fn = p.functionNamed(s[start:open])
+		if start == 0 && !p.cleaned {
+			*slot = fn
 		}
 	}
 	if p.where == inOtherStack {
@@ -430,11 +436,23 @@ func (p *parser) takeCall(s string, at int) bool {
 		return false
 	}
 	f := p.pushFrame()
-	f.Func, f.Args = s[start:open], s[open+1:len(s)-1]
+	f.fn, f.Func, f.Args = fn, fn.Printed, s[open+1:len(s)-1]
 	f.Inlined = f.Args == "..."
 	f.Raw, f.Pos = p.quoteText(at+start, at+len(s))
 	p.file = f
 	return true
+}
+
+func (p *parser) functionNamed(name string) *funcname.Name {
+	fn := p.functions[name]
+	if fn == nil {
+		if p.functions == nil {
+			p.functions = map[string]*funcname.Name{}
+		}
+		fn = funcname.Parse(name)
+		p.functions[name] = fn
+	}
+	return fn
 }
 
 // takeCutCall reads a call whose arguments end with the text, at end: the last line of a paste that

@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
 // GoVersion is which Go built a program, as far as a dump of it tells. The
@@ -166,7 +168,7 @@ func (v *GoVersion) boundByFrame(f *Frame) {
 // gorootOf is where the standard library lay when the program was built, as a
 // frame of it tells: "/usr/local/go1.21.5" of "/usr/local/go1.21.5/src/sync/mutex.go".
 func gorootOf(f *Frame) (string, bool) {
-	pkg := f.packagePath()
+	pkg := funcname.Package(f.Func)
 	switch pkg {
 	case "runtime", "sync", "net", "net/http", "os", "internal/poll", "syscall":
 	default:

@@ -59,10 +59,9 @@ func isOfDocker(d *stackdump.Dump) bool {
 // Dump appends to dst what the goroutines of one dump tell: locks with their
 // holders and waiters, what each holder waits for in the end, deadlocks, and
 // goroutines that wait for something outside their process. Program is the
-// component that wrote it; empty when that is not known. At is when the dump was
-// taken; zero when nothing tells.
-func Dump(dst []event.Event, d *stackdump.Dump, program string, at event.Time) []event.Event {
-	o := dumpObserver{d: d, at: at, component: program, graph: d.Graph(Holds), tells: map[string]tells{}}
+// component that wrote it; empty when that is not known. The events have no times: see Date.
+func Dump(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
+	o := dumpObserver{d: d, component: program, graph: d.Graph(Holds), tells: map[string]tells{}}
 	o.chosen = isChosenOfProfile(d)
 	o.excerpt = d.IsExcerpt() || o.chosen
 	locked := map[int]bool{}
@@ -92,14 +91,20 @@ func Dump(dst []event.Event, d *stackdump.Dump, program string, at event.Time) [
 		dst = append(dst, e)
 	}
 	for i := range d.Goroutines {
-		if g := &d.Goroutines[i]; !o.excerpt && !mayBeStuck(g) && o.tellsOf(g) == (tells{}) {
+		g := &d.Goroutines[i]
+		told := o.tellsOf(g)
+		if !o.excerpt && !mayBeStuck(g) && !told.relist && !told.syncLoop && told.waits == (waitSet{}) {
 			continue
 		}
-		if e, ok := o.relistEvent(i); ok {
-			dst = append(dst, e)
+		if told.relist {
+			if e, ok := o.relistEvent(i); ok {
+				dst = append(dst, e)
+			}
 		}
-		if e, ok := o.syncLoopEvent(i); ok {
-			dst = append(dst, e)
+		if told.syncLoop {
+			if e, ok := o.syncLoopEvent(i); ok {
+				dst = append(dst, e)
+			}
 		}
 		if e, ok := o.outsideEvent(i); ok && !locked[i] {
 			dst = append(dst, e)
@@ -108,17 +113,30 @@ func Dump(dst []event.Event, d *stackdump.Dump, program string, at event.Time) [
 	return dst
 }
 
+// Date gives the events of a dump the times that follow from when it was taken; at is zero when
+// nothing tells.
+func Date(events []event.Event, at event.Time) {
+	for i := range events {
+		e := &events[i]
+		if e.Kind == event.KindCrash {
+			e.Start = at
+			continue
+		}
+		v, _ := e.Get(event.FieldWait)
+		seconds, _ := v.Number()
+		e.Start, e.Begun = startOfWait(at, time.Duration(seconds)*time.Second)
+		e.End = at
+	}
+}
+
 // BoundStarts raises the starts of events that Dump made of one dump by an earlier one of the same
-// process: a goroutine that it does not have, or has somewhere else, began to wait after it. An
-// earlier dump that is not whole shows no absence.
-func BoundStarts(events []event.Event, d, earlier *stackdump.Dump, at event.Time) {
-	if at.IsZero() || at.Lacks != 0 || earlier.Incomplete || earlier.IsExcerpt() {
+// process, taken at a moment: a goroutine that it does not have, or has somewhere else, began to
+// wait after it. An earlier dump that is not whole shows no absence.
+func BoundStarts(events []event.Event, d, earlier *series.Digest, at event.Time) {
+	if at.IsZero() || at.Lacks != 0 || earlier.Partial {
 		return
 	}
-	stayed := map[uint64]bool{}
-	for _, s := range series.Compare([]*stackdump.Dump{earlier, d}).Stuck {
-		stayed[s.ID] = true
-	}
+	stayed := series.Stayed(earlier, d)
 	for i := range events {
 		if e := &events[i]; e.IDs.Goroutine != 0 && !stayed[e.IDs.Goroutine] {
 			e.RaiseStart(at.T)
@@ -128,7 +146,6 @@ func BoundStarts(events []event.Event, d, earlier *stackdump.Dump, at event.Time
 
 type dumpObserver struct {
 	d         *stackdump.Dump
-	at        event.Time
 	component string
 	graph     stackdump.Graph
 	excerpt   bool             // the dump is some goroutines that somebody chose
@@ -138,8 +155,10 @@ type dumpObserver struct {
 
 // tells is what the name of a function says.
 type tells struct {
-	relist bool
-	waits  waitSet // rows of waits whose innermost frame it may be
+	relist, syncLoop bool
+	waits            waitSet // rows of waits whose innermost frame it may be
+	serves           bool    // a request, which may have no name
+	request          string
 }
 
 // waitSet is a set of rows of waits. It has room for 128.
@@ -155,7 +174,8 @@ func (o *dumpObserver) tellsOf(g *stackdump.Goroutine) (all tells) {
 		one, known := o.tells[f.Func]
 		if !known {
 			name := f.Name()
-			one.relist = scan.ContainsAny(name, relists)
+			one.relist, one.syncLoop = scan.ContainsAny(name, relists), strings.Contains(name, syncLoop)
+			one.request, one.serves = requestOf(name)
 			for n := range waits {
 				if strings.Contains(name, waits[n].frames[0]) {
 					one.waits[n/64] |= 1 << (n % 64)
@@ -163,9 +183,12 @@ func (o *dumpObserver) tellsOf(g *stackdump.Goroutine) (all tells) {
 			}
 			o.tells[f.Func] = one
 		}
-		all.relist = all.relist || one.relist
+		all.relist, all.syncLoop = all.relist || one.relist, all.syncLoop || one.syncLoop
 		all.waits[0] |= one.waits[0]
 		all.waits[1] |= one.waits[1]
+		if one.serves { // the outermost counts
+			all.serves, all.request = true, one.request
+		}
 	}
 	return all
 }
@@ -196,21 +219,22 @@ func startOfWait(at event.Time, wait time.Duration) (start event.Time, begun boo
 	return start, false
 }
 
+// fieldsOfMost is how many fields most events of goroutines have at most.
+const fieldsOfMost = 8
+
 // newEvent is what every event of a goroutine has.
 func (o *dumpObserver) newEvent(kind event.Kind, i int) event.Event {
 	g := &o.d.Goroutines[i]
 	e := event.Event{Kind: kind, Component: o.component, Source: "goroutines." + o.component, Open: true}
 	e.IDs.Goroutine = g.ID
-	e.Start, e.Begun = startOfWait(o.at, g.Wait)
-	e.End = o.at
-	e.Fields = []event.Field{event.FieldState.Text(g.State)}
+	e.Fields = append(make([]event.Field, 0, fieldsOfMost), event.FieldState.Text(g.State))
 	if g.Wait > 0 { // no minutes are no evidence of a short wait
 		e.AddFields(event.FieldWait.Duration(g.Wait))
 	}
 	if g.Alike > 0 {
 		e.AddFields(event.FieldCount.Int(1 + g.Alike))
 	}
-	e.AddText(event.FieldCall, requestOf(g))
+	e.AddText(event.FieldCall, o.tellsOf(g).request)
 	e.AddText(event.FieldIDPtr, idPointer(g))
 	e.AddText(event.FieldClient, ttrpcClient(g))
 	return e
@@ -381,7 +405,7 @@ func (o *dumpObserver) deadlockEvent(c stackdump.Cycle) event.Event {
 // dump is no crash.
 func (o *dumpObserver) crashEvent() (event.Event, bool) {
 	e, ok := crash.Read(o.component, o.d.Crash.Text)
-	e.Component, e.Source, e.Start = o.component, "goroutines."+o.component, o.at
+	e.Component, e.Source = o.component, "goroutines."+o.component
 	e.Evidence = []event.Quote{o.d.Crash}
 	return e, ok && o.component != ""
 }
@@ -442,7 +466,7 @@ func (o *dumpObserver) countWaiters(lock *stackdump.Lock) (n int) {
 // chose. They have no ages; whoever chose this one did not see a wait of a moment.
 func (o *dumpObserver) isChosenRequest(lock *stackdump.Lock) bool {
 	return o.chosen && slices.ContainsFunc(lock.Waiters, func(w stackdump.Waiter) bool {
-		return requestOf(&o.d.Goroutines[w.Goroutine]) != ""
+		return o.tellsOf(&o.d.Goroutines[w.Goroutine]).request != ""
 	})
 }
 
@@ -488,11 +512,14 @@ func (o *dumpObserver) relistEvent(i int) (event.Event, bool) {
 	return e, true
 }
 
+// syncLoop is the function that runs the handlers of the kubelet's sync loop.
+const syncLoop = "(*Kubelet).syncLoopIteration"
+
 // syncLoopEvent is the kubelet's sync loop inside of one of its handlers (pkg/kubelet/kubelet.go);
 // between two of them it tells nothing.
 func (o *dumpObserver) syncLoopEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
-	at := frameWith(g, 0, "(*Kubelet).syncLoopIteration")
+	at := frameWith(g, 0, syncLoop)
 	if at < 1 || strings.HasPrefix(g.Frames[at-1].Name(), "runtime.") {
 		return event.Event{}, false
 	}
@@ -515,7 +542,7 @@ func (o *dumpObserver) syncLoopEvent(i int) (event.Event, bool) {
 func (o *dumpObserver) outsideEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
 	doing, rpc, frame, guess := o.waitOf(g)
-	if call, at, ok := stuckCall(g); ok && doing == "" {
+	if call, at, ok := o.stuckCall(g); ok && doing == "" {
 		e := o.newEvent(event.KindGoroutine, i)
 		addStuckCall(&e, g, call, at)
 		return e, true
@@ -573,22 +600,20 @@ func (o *dumpObserver) waitOf(g *stackdump.Goroutine) (doing, rpc string, frame 
 	return "", "", -1, false
 }
 
-// requestOf is the request that a goroutine serves: the outermost method of one of the servers.
-func requestOf(g *stackdump.Goroutine) string {
-	for _, frame := range slices.Backward(g.Frames) {
-		name := frame.Name()
-		for _, s := range servers {
-			// cri-o's closures that serve HTTP call what does the work
-			if !strings.Contains(name, s) || strings.Contains(name, ".GetExtendInterfaceMux") {
-				continue
-			}
-			if m := methodAfter(name, s); m != "" {
-				return m
-			}
-			return s[strings.IndexByte(s, '.')+1:]
+// requestOf is the request that a goroutine serves inside of a function: the method of one of the
+// servers.
+func requestOf(name string) (request string, serves bool) {
+	for _, s := range servers {
+		// cri-o's closures that serve HTTP call what does the work
+		if !strings.Contains(name, s) || strings.Contains(name, ".GetExtendInterfaceMux") {
+			continue
 		}
+		if m := methodAfter(name, s); m != "" {
+			return m, true
+		}
+		return s[strings.IndexByte(s, '.')+1:], true
 	}
-	return ""
+	return "", false
 }
 
 // idPointer is the address of the container id in a containerstore.Container

@@ -11,6 +11,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 )
 
 // dumped is the events of a dump, each in the text form of describeWait.
@@ -18,7 +19,8 @@ func dumped(t *testing.T, text string) (all []event.Event) {
 	t.Helper()
 	d := stackdump.Parse(stackdump.Source{File: "g.log", Line: 1, Text: text})
 	require.Empty(t, d.Skips)
-	all = Dump(nil, d, Program(d), event.At(time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC)))
+	all = Dump(nil, d, Program(d))
+	Date(all, event.At(time.Date(2026, 11, 20, 19, 0, 0, 0, time.UTC)))
 	lines := strings.Split(text, "\n")
 	for i := range all {
 		require.NotEmpty(t, all[i].Evidence)
@@ -234,9 +236,10 @@ func TestBoundStarts(t *testing.T) {
 	earlier := running + stack("5", "select, 7 minutes", "Delete") + "\n" + stack("6", "select", "Start")
 	starts := func(earlier *stackdump.Dump) (bounded []bool) {
 		d := parse(now)
-		all := Dump(nil, d, Program(d), at)
+		all := Dump(nil, d, Program(d))
+		Date(all, at)
 		require.Len(t, all, 3)
-		BoundStarts(all, d, earlier, before)
+		BoundStarts(all, series.NewDigest(d), series.NewDigest(earlier), before)
 		for _, e := range all {
 			bounded = append(bounded, e.Start.T.Equal(before.T) && e.Start.T.Add(e.Start.Prec).Equal(at.T))
 		}

@@ -20,7 +20,7 @@ const crashHandler = "util/runtime.HandleCrash"
 //	k8s.io/apimachinery/pkg/util/runtime.HandleCrash({0x0, 0x0, 0x47ce9e?})
 //	panic({0x3a186c0, 0x684a380})
 //	k8s.io/kubernetes/pkg/kubelet/volumemanager/reconciler.(*reconciler).updateReconstructedDevicePaths(0xc00098e360)
-func Panicked(dst []event.Event, d *stackdump.Dump, program string, at event.Time) []event.Event {
+func Panicked(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
 	if program != "kubelet" || d.Crash.Text != "" {
 		return dst
 	}
@@ -32,7 +32,7 @@ func Panicked(dst []event.Event, d *stackdump.Dump, program string, at event.Tim
 		}
 		reason := "panic in " + f.Name()
 		e := crash.Event(program, "crashes", reason)
-		e.Component, e.Source, e.Start = program, "goroutines."+program, at
+		e.Component, e.Source = program, "goroutines."+program
 		e.Evidence = []event.Quote{quoteFrame(f), quoteHeader(g)}
 		return append(dst, e)
 	}

@@ -54,7 +54,7 @@ func mayBeStuck(g *stackdump.Goroutine) bool {
 
 // stuckCall is the system call that a goroutine is stuck in, and the frame that makes it. The call
 // is empty where the frames do not show it.
-func stuckCall(g *stackdump.Goroutine) (call string, frame int, ok bool) {
+func (o *dumpObserver) stuckCall(g *stackdump.Goroutine) (call string, frame int, ok bool) {
 	if !mayBeStuck(g) || g.Idle() {
 		return "", -1, false
 	}
@@ -63,7 +63,7 @@ func stuckCall(g *stackdump.Goroutine) (call string, frame int, ok bool) {
 		frameWith(g, 0, "fifo.", "signal.loop", "inotify") >= 0 {
 		return "", -1, false
 	}
-	if slices.Contains(movingCalls, end.What) && !servesRequest(g) {
+	if slices.Contains(movingCalls, end.What) && !o.servesRequest(g) {
 		return "", -1, false
 	}
 	return end.What, callerOf(g, end.Frame), true
@@ -71,8 +71,8 @@ func stuckCall(g *stackdump.Goroutine) (call string, frame int, ok bool) {
 
 // servesRequest says whether a goroutine is in a request that is to end soon, or in a loop that
 // others wait for.
-func servesRequest(g *stackdump.Goroutine) bool {
-	request := requestOf(g)
+func (o *dumpObserver) servesRequest(g *stackdump.Goroutine) bool {
+	request := o.tellsOf(g).request
 	if request != "" && scan.ContainsAny(request, streams) {
 		return false
 	}
@@ -98,7 +98,7 @@ func (o *dumpObserver) chosenEvent(i int) (event.Event, bool) {
 	g := &o.d.Goroutines[i]
 	end := g.End()
 	switch {
-	case !o.excerpt || !o.chosen && g.Wait < leastStuck || !servesRequest(g) || g.Idle():
+	case !o.excerpt || !o.chosen && g.Wait < leastStuck || !o.servesRequest(g) || g.Idle():
 		return event.Event{}, false
 	case end.Kind == "" || end.Kind == stackdump.Running || end.Kind == stackdump.Timer || slices.Contains(waitingCalls, end.What):
 		return event.Event{}, false
