@@ -44,7 +44,7 @@ func observeLine(t *testing.T, line string) []event.Event {
 	format, ok := parse.Detect([]byte(line+"\n"), "f")
 	require.True(t, ok, line)
 	if _, isSnapshot := format.Reader.(parse.Data); isSnapshot {
-		events, _ := observetest.File(t, "f", []byte(line+"\n"))
+		events, _ := observetest.ObserveFile(t, "f", []byte(line+"\n"))
 		return events
 	}
 	wanted := lines.NewLiterals(messages.Literals())

@@ -59,7 +59,7 @@ func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
 	if !asked {
 		return event.Event{}, false
 	}
-	return lineEvent(r, cmp.Or(component, r.Unit, unnamedWriter)), true
+	return newAskedLine(r, cmp.Or(component, r.Unit, unnamedWriter)), true
 }
 
 // Line is the event of any line of a log: what its writer said, and nothing made of it. One of
@@ -77,7 +77,7 @@ func Line(r *event.Record) event.Event {
 	return e
 }
 
-func lineEvent(r *event.Record, component string) event.Event {
+func newAskedLine(r *event.Record, component string) event.Event {
 	e := event.Event{Kind: event.KindLogLine, Component: component, Text: r.Message()}
 	e.IDs.Container = scan.FindID(r.Raw)
 	e.IDs.Pod = r.Value("pod")

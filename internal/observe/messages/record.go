@@ -52,22 +52,22 @@ func Record(dst []event.Event, r *event.Record) []event.Event {
 		return appendConmon(dst, r)
 	}
 	before := len(dst)
-	if told, repeated, ok := tools.Detected(dst, r); ok {
+	if told, repeated, ok := tools.AppendDetected(dst, r); ok {
 		for i := range repeated {
-			told = appendRecord(told, &repeated[i])
+			told = appendOwn(told, &repeated[i])
 		}
 		for i := before; i < len(told); i++ {
 			told[i].Source, told[i].Evidence = told[before].Source, told[before].Evidence
 		}
 		return told
 	}
-	if dst = appendRecord(dst, r); len(dst) > before || r.Unit != "" {
+	if dst = appendOwn(dst, r); len(dst) > before || r.Unit != "" {
 		return dst
 	}
 	if described, ok := DescribedError(r.Text); ok {
 		said := *r
 		said.Text = described
-		dst = appendRecord(dst, &said)
+		dst = appendOwn(dst, &said)
 	}
 	return dst
 }
@@ -88,8 +88,8 @@ func DescribedError(text string) (described string, ok bool) {
 	return text, ok
 }
 
-// appendRecord is Record for what a record says itself.
-func appendRecord(dst []event.Event, r *event.Record) []event.Event {
+// appendOwn is Record for what a record says itself.
+func appendOwn(dst []event.Event, r *event.Record) []event.Event {
 	owner := table.WriterOf(r.Unit)
 	written := r
 	if !isSpelled(r) {

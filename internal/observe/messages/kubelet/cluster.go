@@ -23,7 +23,7 @@ var Cluster = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Ro
 	{[]string{"Spot ITN received. ", "initiating delete from interruption message"}, spotTaken},
 	{[]string{"Node will reboot into config ", "Commanding reboot for node: "}, rebootOrdered},
 	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info"}, kubeadmFailed},
-	{[]string{"          no"}, controlPlaneExpired}, // ten spaces behind the longest name, front-proxy-ca,
+	{[]string{"          no"}, controlPlaneCertificateExpired}, // ten spaces behind the longest name, front-proxy-ca,
 	{[]string{"remote error: tls: internal error"}, noServingCertificate},
 	{[]string{" service terminated unexpectedly."}, windowsServiceEnds},
 }}
@@ -175,11 +175,11 @@ func kubeadmFailed(r *event.Record) (event.Event, bool) {
 	), true
 }
 
-// controlPlaneExpired is a row of kubeadm certs check-expiration (1.20 and later):
+// controlPlaneCertificateExpired is a row of kubeadm certs check-expiration (1.20 and later):
 //
 //	CERTIFICATE                EXPIRES                  RESIDUAL TIME   CERTIFICATE AUTHORITY   EXTERNALLY MANAGED
 //	apiserver                  Aug 22, 2026 10:11 UTC   <invalid>       ca                      no
-func controlPlaneExpired(r *event.Record) (event.Event, bool) {
+func controlPlaneCertificateExpired(r *event.Record) (event.Event, bool) {
 	words := strings.Fields(r.Message())
 	const columns = 8
 	if r.Unit != "" || len(words) < columns || words[6] != "<invalid>" || words[5] != "UTC" || !strings.HasSuffix(words[2], ",") {

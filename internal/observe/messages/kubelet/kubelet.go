@@ -82,7 +82,7 @@ var Table = table.Table{
 		{[]string{"pid.available"}, pidsAvailable},
 		{[]string{"on following dirs took "}, slowDU},
 		{[]string{"FLAG: --"}, kubeletFlag},
-		{[]string{"Container Manager object based on Node Config"}, nodeConfig},
+		{[]string{"Container Manager object based on Node Config"}, cgroupDriver},
 		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "remove policy state file", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules", "ailed to initialize CSINode after retrying", "initialize CSINodeInfo after retrying", "start OOM watcher", "ailed to load Kubelet config file", "unable to load client CA file", "unknown flag: --", "parse kubelet flag: "}, startFailed},
 		{[]string{"level=fatal", "leaderelection lost"}, embedderEnds},
 		{[]string{"Shutdown manager detected new shutdown event", "Shutdown manager processing shutdown event", "Shutdown manager completed processing"}, nodeShutdown},
@@ -100,7 +100,7 @@ var Table = table.Table{
 		// only after a failure, or at level 4
 		{[]string{"mage garbage collection succeeded"}, table.Says(event.KindImagesCleaned, "the kubelet can read and clean the file system of the images")},
 		{[]string{"No retries permitted until "}, volumeFailed},
-		{[]string{"Failed to process watch event", "Failed to create existing container"}, watchFailed},
+		{[]string{"Failed to process watch event", "Failed to create existing container"}, cadvisorWatchFailed},
 		{[]string{" not found"}, nodeUnknown},
 		table.Crash,
 	},
@@ -155,7 +155,7 @@ func PLEGThreshold(text string) []event.Field {
 func relistFailed(r *event.Record) (event.Event, bool) {
 	reason := cmp.Or(table.ErrorOf(r), r.Message())
 	e := event.New(event.KindRelistFailed, "relist could not list the pods", table.ErrorFields(reason)...)
-	e.AddFields(tooLarge(reason)...)
+	e.AddFields(tooLargeFields(reason)...)
 	e.AddFields(repeated.LostRuntime(reason)...)
 	sayGone(&e)
 	return e, true
@@ -170,13 +170,13 @@ func sayGone(e *event.Event) {
 	}
 }
 
-// tooLarge is what grpc says about an answer above the limit of the side that
+// tooLargeFields is what grpc says about an answer above the limit of the side that
 // refuses it: the runtime that sends it, or the kubelet that receives it.
 //
 //	grpc ≥ 1.4  rpc error: code = ResourceExhausted desc = grpc: trying to send message larger than max (16791221 vs. 16777216)
 //	            rpc error: code = ResourceExhausted desc = grpc: received message larger than max (4195017 vs. 4194304)
 //	grpc ≤ 1.3  rpc error: code = Internal desc = grpc: received message length 5547796 exceeding the max size 4194304
-func tooLarge(text string) []event.Field {
+func tooLargeFields(text string) []event.Field {
 	side, rest := "", ""
 	for _, s := range []struct{ side, before string }{
 		{"sender", "trying to send message larger than max ("},
@@ -213,7 +213,7 @@ func gcFailed(r *event.Record) (event.Event, bool) {
 		reason = timedOut
 	}
 	e := event.New(event.KindGCFailed, "the kubelet could not collect dead containers", table.ErrorFields(reason)...)
-	e.AddFields(tooLarge(reason)...)
+	e.AddFields(tooLargeFields(reason)...)
 	e.AddFields(repeated.LostRuntime(reason)...)
 	return e, reason != ""
 }
@@ -320,7 +320,7 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	e := event.New(event.KindCRIError, call+" failed")
 	plugin := repeated.NetworkPlugin(reason)
 	ofCall, _, _ := strings.Cut(reason, `plugin type=`)
-	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && !repeated.GuestMute(reason) &&
+	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && !repeated.IsGuestMute(reason) &&
 		(plugin == "" || strings.Contains(ofCall, "code = DeadlineExceeded"))
 	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(late)}
 	e.AddFields(repeated.FailureReason(method, reason)...)
@@ -330,7 +330,7 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 		e.AddText(event.FieldPlugin, plugin)
 	}
 	e.AddNumber(event.FieldCount, r.Value("itemsReceived"))
-	e.AddFields(tooLarge(reason)...)
+	e.AddFields(tooLargeFields(reason)...)
 	if plugin == "" { // else it is the plugin that has lost its daemon
 		e.AddFields(lostRuntime(reason)...)
 	}
@@ -904,12 +904,12 @@ var flagDefaults = map[string][]string{
 	"container-runtime-endpoint": {"", "unix:///var/run/dockershim.sock"},
 }
 
-// nodeConfig names the cgroup driver in effect, whichever of flag, file and runtime decided it:
+// cgroupDriver names the cgroup driver in effect, whichever of flag, file and runtime decided it:
 //
 //	≤ 1.20  Creating Container Manager object based on Node Config: {… CgroupDriver:systemd …}
-//	≥ 1.21  "Creating Container Manager object based on Node Config" nodeConfig={… CgroupDriver:systemd …}
-//	≥ 1.26  … nodeConfig={…,"CgroupDriver":"systemd",…}
-func nodeConfig(r *event.Record) (event.Event, bool) {
+//	≥ 1.21  "Creating Container Manager object based on Node Config" cgroupDriver={… CgroupDriver:systemd …}
+//	≥ 1.26  … cgroupDriver={…,"CgroupDriver":"systemd",…}
+func cgroupDriver(r *event.Record) (event.Event, bool) {
 	text := strings.ReplaceAll(strings.ReplaceAll(r.Raw, `\"`, ""), `"`, "")
 	_, rest, ok := strings.Cut(text, "CgroupDriver:")
 	if !ok {
@@ -987,7 +987,7 @@ func pidsAvailable(r *event.Record) (event.Event, bool) {
 	}
 	at, _, _ = strings.Cut(at, " m=")
 	when, _ := stamp.Date(strings.TrimSuffix(at, " UTC")) // it has the year, which the line lacks
-	e := facts.Reading("", facts.OfThreads, limit-free, when, event.Quote{}, event.FieldLimit.Number(limit))
+	e := facts.NewReading("", facts.OfThreads, limit-free, when, event.Quote{}, event.FieldLimit.Number(limit))
 	e.Evidence = nil // the line, as of any event of a log
 	return e, true
 }

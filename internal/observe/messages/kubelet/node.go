@@ -348,13 +348,13 @@ func youngKubelet(r *event.Record) (event.Event, bool) {
 // first.
 const youngest = 5 * time.Minute
 
-// watchFailed is cAdvisor that cannot ask the runtime about a cgroup that came up:
+// cadvisorWatchFailed is cAdvisor that cannot ask the runtime about a cgroup that came up:
 //
 //	manager.go:1169] Failed to process watch event {EventType:0 Name:/kubepods/besteffort/pod…/<id> WatchSource:0}: error reading from server: EOF: unavailable
 //	manager.go:1131] Failed to create existing container: /kubepods/besteffort/pod…/<id>: rpc error: code = Unavailable desc = transport is closing
 //
 // A container that is not there any more says nothing of the runtime.
-func watchFailed(r *event.Record) (event.Event, bool) {
+func cadvisorWatchFailed(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	cgroup, reason, ok := strings.Cut(scan.After(text, "Failed to create existing container: "), ": ")
 	if !ok {
@@ -382,7 +382,7 @@ func podRelist(r *event.Record) (event.Event, bool) {
 func podRelistFailed(r *event.Record) (event.Event, bool) {
 	reason := table.ErrorOf(r)
 	e := event.New(event.KindPodRelistFailed, "PLEG could not look at one pod", table.ErrorFields(reason)...)
-	e.AddFields(tooLarge(reason)...)
+	e.AddFields(tooLargeFields(reason)...)
 	e.AddFields(repeated.LostRuntime(reason)...)
 	e.IDs.PodUID = r.Value("podUID")
 	return e, e.IDs.PodUID != "" && reason != ""

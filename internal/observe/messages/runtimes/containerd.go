@@ -80,7 +80,7 @@ var Containerd = table.Table{
 		{[]string{"returns sandbox id", "returns container id"}, createdEvent},
 		{[]string{"StartContainer for "}, scopeAsked},
 		{[]string{"starting signal loop"}, shimStart},
-		{[]string{"starting signal loop"}, shimBegan},
+		{[]string{"starting signal loop"}, shimProcessStart},
 		{[]string{"shim disconnected"}, shimGone},
 		{[]string{"RemovePodSandbox "}, sandboxRemoved},
 		{[]string{"has been cleanup successfully"}, cleanedUp},
@@ -159,7 +159,7 @@ func failureFields(method, reason string) []event.Field {
 	plugin := repeated.NetworkPlugin(reason)
 	fields := []event.Field{
 		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
-		event.FieldDeadline.Bool(plugin == "" && !repeated.GuestMute(reason) && (table.IsDeadline(reason) || strings.Contains(reason, "context canceled"))),
+		event.FieldDeadline.Bool(plugin == "" && !repeated.IsGuestMute(reason) && (table.IsDeadline(reason) || strings.Contains(reason, "context canceled"))),
 	}
 	if plugin != "" {
 		fields = append(fields, event.FieldPlugin.Text(plugin))
@@ -621,9 +621,9 @@ func shimStart(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// shimBegan is the same line as the life of a process: its pid ties threads that were sampled to
-// the sandbox, or to docker's container.
-func shimBegan(r *event.Record) (event.Event, bool) {
+// shimProcessStart is the same line as the life of a process: its pid ties threads that were
+// sampled to the sandbox, or to docker's container.
+func shimProcessStart(r *event.Record) (event.Event, bool) {
 	pid := r.Value("pid")
 	e, ok := containerEvent(event.KindShimStart, path.Base(r.Value("path")), "shim "+pid+" of * starts")
 	e.IDs.PID, _ = strconv.Atoi(pid)

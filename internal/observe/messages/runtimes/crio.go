@@ -173,14 +173,15 @@ var Reserved = table.Table{
 	Rows: []table.Row{
 		{[]string{"failed to reserve container name ", "failed to reserve sandbox name "}, repeated.NameReserved},
 		{[]string{"failed to create containerd task: ", "failed to start containerd task "}, taskNotStarted},
-		{[]string{"containerd: failed to load TOML"}, configRefused},
+		{[]string{"containerd: failed to load TOML"}, containerdConfigRefused},
 	},
 }
 
-// configRefused is a containerd that does not start, where nothing but its own words name it:
+// containerdConfigRefused is a containerd that does not start, where nothing but its own words name
+// it:
 //
 //	containerd: failed to load TOML from /etc/containerd/config.toml: invalid plugin key URI "containerd.runtime.v1.linux" expect io.containerd.x.vx
-func configRefused(r *event.Record) (event.Event, bool) {
+func containerdConfigRefused(r *event.Record) (event.Event, bool) {
 	reason, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "containerd: ")
 	return event.New(event.KindCrash, "containerd ends: "+reason, event.FieldReason.Text(reason)), ok && r.Unit == ""
 }

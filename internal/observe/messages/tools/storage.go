@@ -19,16 +19,16 @@ var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProg
 	{[]string{": remaining active paths: 1"}, lastPath},
 	{[]string{": Disable queueing", " failed faulty ", " checker reports path is down", ": mark as failed", "checker failed path ", ": path offline"}, failedPath},
 	{[]string{"WARNING: Thin pool "}, thinPoolFull},
-	{append(failedPools, "twi-aotz--", "twi-aot---"), poolListed},
-	{[]string{" out_of_data_space ", " thin-pool Fail"}, poolStatus},
+	{append(failedPools, "twi-aotz--", "twi-aot---"), thinPoolListed},
+	{[]string{" out_of_data_space ", " thin-pool Fail"}, thinPoolStatus},
 	{[]string{"Failed to write entry (", "Failed to create new system journal: "}, journalFull},
 	{[]string{"left on logging partition", "write error - see https://www.rsyslog"}, logDiskFull},
 	{[]string{"Kernel reported iSCSI connection ", ":3260 failed (", "cannot make a connection to "}, iscsiLost},
 	{[]string{"Fail event detected on md device", "DegradedArray event detected on md", "[2/1] [_U]", "[2/1] [U_]"}, arrayFailed},
 	{[]string{": read failed after ", "Device for PV ", " is missing PV "}, volumeGroup},
-	{[]string{"class=io_failure", " state: SUSPENDED"}, poolFailed},
+	{[]string{"class=io_failure", " state: SUSPENDED"}, zfsPoolFailed},
 	{[]string{"Write timeout on replica ", "Read timeout on replica ", " to mode ERR due to"}, replicaLost},
-	{[]string{"ealth check failed", "Failed to probe CSI driver"}, probeFailed},
+	{[]string{"ealth check failed", "Failed to probe CSI driver"}, csiProbeFailed},
 }}
 
 // activePaths is how many ways are left to a disk of multipath. Without one device-mapper keeps
@@ -130,11 +130,11 @@ func thinPoolFull(r *event.Record) (event.Event, bool) {
 // whose metadata can only be read, or that has failed.
 var failedPools = []string{"twi-aot-D-", "twi-aotzD-", "twi-aot-M-", "twi-aotzM-", "twi-aot-F-", "twi-aotzF-"}
 
-// poolListed is a row of lvs:
+// thinPoolListed is a row of lvs:
 //
 //	thinpool         vgpaas twi-aot-D- 80.00g             100.00 0.12
 //	thinpool         docker twi-aotz-- 95.00g             100.00 45.12
-func poolListed(r *event.Record) (event.Event, bool) {
+func thinPoolListed(r *event.Record) (event.Event, bool) {
 	words := strings.Fields(r.Message())
 	if len(words) < 5 || r.Unit != "" || !strings.HasPrefix(words[2], "twi-") {
 		return event.Event{}, false
@@ -156,11 +156,11 @@ func poolListed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// poolStatus is a row of dmsetup status:
+// thinPoolStatus is a row of dmsetup status:
 //
 //	docker-pool: 0 209715200 thin-pool 5 412/26214 1638400/1638400 - out_of_data_space discard_passdown queue_if_no_space - 1024
 //	docker-pool: 0 209715200 thin-pool Fail
-func poolStatus(r *event.Record) (event.Event, bool) {
+func thinPoolStatus(r *event.Record) (event.Event, bool) {
 	name, rest, ok := strings.Cut(strings.TrimSpace(r.Message()), ": ")
 	e := event.New(event.KindBlockError, "the thin pool "+name+" has no space left: what writes to its disks waits for it, or fails", event.FieldDevice.Text("dm-thin "+name))
 	if strings.HasSuffix(rest, " thin-pool Fail") {
@@ -285,11 +285,11 @@ func replicaLost(r *event.Record) (event.Event, bool) {
 	), strings.Contains(replica, ":")
 }
 
-// poolFailed is a pool of ZFS whose disks fail, by zed or zpool status:
+// zfsPoolFailed is a pool of ZFS whose disks fail, by zed or zpool status:
 //
 //	zed[2211]: eid=52 class=io_failure pool='tank'
 //	 state: SUSPENDED
-func poolFailed(r *event.Record) (event.Event, bool) {
+func zfsPoolFailed(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
 	pool, _ := scan.Between(said, "pool='", "'")
 	e := event.New(
@@ -305,12 +305,12 @@ func poolFailed(r *event.Record) (event.Event, bool) {
 	return e, pool != ""
 }
 
-// probeFailed is a CSI driver that did not answer, or said that it cannot work. Its pod is
+// csiProbeFailed is a CSI driver that did not answer, or said that it cannot work. Its pod is
 // restarted after a few of these:
 //
 //	E0907 11:34:01.681407       1 main.go:66] health check failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	E0312 07:11:02.120413       1 main.go:67] "Health check failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded"      (2.10 and later)
-func probeFailed(r *event.Record) (event.Event, bool) {
+func csiProbeFailed(r *event.Record) (event.Event, bool) {
 	said := r.Message()
 	reason := cmp.Or(table.ErrorOf(r), scan.After(said, "ealth check failed: "))
 	known := strings.HasPrefix(said, "Failed to probe CSI driver") || strings.HasPrefix(strings.ToLower(said), "health check failed")
