@@ -69,7 +69,7 @@ func (t *Files) Events(machine string, names *Names) []event.Event {
 		s.Machine = cmp.Or(s.Machine, machine)
 		names.completeSample(s)
 		useUnsureFrames(s)
-		s.NameCall()
+		s.NameSyscall()
 		if s.State != "S" && s.State != "R" {
 			events = frameEvents(events, s)
 		}

@@ -362,7 +362,7 @@ func (k *KernelTraces) closeTrace(caller string) {
 			s.More = append(s.More, t.number)
 		}
 	}
-	s.NameCall()
+	s.NameSyscall()
 	if len(k.made) >= maxMade {
 		return
 	}
