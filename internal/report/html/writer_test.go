@@ -23,7 +23,7 @@ func TestValuesStayValues(t *testing.T) {
 	w := NewWriter(&out)
 	w.Begin(hostile, hostile, true)
 	w.Put(`<p id="{}">{}</p>`, hostile, hostile)
-	w.PutSome("<b>{}</b>", "")
+	w.PutNonEmpty("<b>{}</b>", "")
 	w.End()
 	require.NoError(t, w.Err())
 	root, err := html.Parse(strings.NewReader(out.String()))
