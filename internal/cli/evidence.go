@@ -146,7 +146,7 @@ func LoadIncident(ctx context.Context, o incident.Options, s Streams) (*incident
 	if inc == nil {
 		return nil, err
 	}
-	warnOfFlags(s.Err, inc)
+	warnOfIgnoredFlags(s.Err, inc)
 	return inc, nil
 }
 
@@ -166,8 +166,8 @@ func warnOfNodes(w io.Writer, inc *incident.Incident) {
 	}
 }
 
-// warnOfFlags names the files whose lines prove a flag wrong.
-func warnOfFlags(w io.Writer, inc *incident.Incident) {
+// warnOfIgnoredFlags names the files whose lines prove a flag wrong.
+func warnOfIgnoredFlags(w io.Writer, inc *incident.Incident) {
 	var all []string
 	for _, c := range inc.Timeline.Clocks {
 		if c.Ignored != "" {

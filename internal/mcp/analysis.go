@@ -43,7 +43,7 @@ func (in *AskAnalysis) flags() (flags []string) {
 
 // about is a question about the bundle, which a command answers.
 func (s *Server) about(b *Bundle, command string) (*question, error) {
-	at, err := s.dirs.find(b.Input)
+	at, err := s.dirs.findPlace(b.Input)
 	q := &question{command: command, places: []place{at}}
 	for name, value := range map[string]string{"node": b.Node, "tz": b.Zone} {
 		if value != "" {
@@ -284,7 +284,7 @@ func (s *Server) analyze(ctx context.Context, req *sdk.CallToolRequest, in AskAn
 		}
 	}
 	out.Total = len(r.Findings)
-	return finish(out, "%s", out.inShort())
+	return finish(out, "%s", out.summarize())
 }
 
 // brief is a finding in short.
@@ -297,8 +297,8 @@ func (f *Finding) brief() Brief {
 	return b
 }
 
-// inShort says what was found, in words that are not from the bundle.
-func (a *Answer) inShort() string {
+// summarize says what was found, in words that are not from the bundle.
+func (a *Answer) summarize() string {
 	var said strings.Builder
 	fmt.Fprintf(&said, "State: %s.", a.State)
 	for _, f := range a.Findings {
@@ -411,7 +411,7 @@ func (s *Server) next(ctx context.Context, req *sdk.CallToolRequest, in AskAnaly
 		return nil, nil, err
 	}
 	out := &Next{State: r.Incident.State, Decide: few(r.Next, 5), Certain: []Missing{}, Now: []Action{}, Durable: []Text{}}
-	if f := r.root(); f != nil {
+	if f := r.rootFinding(); f != nil {
 		out.Rule, out.Verdict, out.Certain = f.Rule, f.Verdict, few(f.Missing, 5)
 		out.Now, out.Durable = few(f.Remediation.Actions, 6), few(f.Remediation.Durable, 6)
 	}
@@ -423,8 +423,8 @@ func (s *Server) next(ctx context.Context, req *sdk.CallToolRequest, in AskAnaly
 	return finish(out, "%s They are for a person on the node; tell the hazard of each.", said)
 }
 
-// root is the finding that the report is about; nil for none.
-func (r *report) root() *Finding {
+// rootFinding is the finding that the report is about; nil for none.
+func (r *report) rootFinding() *Finding {
 	i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Role == "root" || f.Role == "notready" })
 	if i < 0 && len(r.Findings) > 0 {
 		i = 0

@@ -204,13 +204,13 @@ const maxSaid = 1000
 
 // warnings are what a worker said besides its answer.
 func warnings(stderr []byte) string {
-	return clip(strings.Join(saidLines(stderr, false), "\n"), maxSaid)
+	return clip(strings.Join(listMessages(stderr, false), "\n"), maxSaid)
 }
 
 // hints are what a worker proposed.
-func hints(stderr []byte) string { return strings.Join(saidLines(stderr, true), "\n") }
+func hints(stderr []byte) string { return strings.Join(listMessages(stderr, true), "\n") }
 
-func saidLines(stderr []byte, hints bool) (said []string) {
+func listMessages(stderr []byte, hints bool) (said []string) {
 	for line := range strings.Lines(string(stderr)) {
 		text, ok := strings.CutPrefix(strings.TrimSpace(line), "plegdiag: ")
 		hint, isHint := strings.CutPrefix(text, "hint: ")

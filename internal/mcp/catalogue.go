@@ -55,7 +55,7 @@ func (s *Server) bundles(_ context.Context, _ *sdk.CallToolRequest, in AskBundle
 		out.Total = len(out.Entries)
 		return finish(out, "%d directories.", len(out.Entries))
 	}
-	at, err := s.dirs.find(path.Join(".", in.Dir))
+	at, err := s.dirs.findPlace(path.Join(".", in.Dir))
 	if err != nil {
 		return nil, nil, err
 	}

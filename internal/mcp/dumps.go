@@ -118,7 +118,7 @@ type stackDocument struct {
 const maxFrames = 12
 
 func (s *Server) stacks(ctx context.Context, req *sdk.CallToolRequest, in AskStacks) (*sdk.CallToolResult, *Stacks, error) {
-	at, err := s.dirs.find(in.Input)
+	at, err := s.dirs.findPlace(in.Input)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -137,7 +137,7 @@ func (s *Server) stacks(ctx context.Context, req *sdk.CallToolRequest, in AskSta
 		out.Dumps = append(out.Dumps, summary)
 		for _, l := range d.Locks {
 			l.Dump = d.Path
-			out.Locks = append(out.Locks, l.inShort())
+			out.Locks = append(out.Locks, l.shortened())
 		}
 		for _, g := range d.Groups {
 			g.Dump, g.Frames = d.Path, shortFrames(g.Frames)
@@ -160,7 +160,7 @@ func (s *Server) stacks(ctx context.Context, req *sdk.CallToolRequest, in AskSta
 	return finish(out, "%d dumps, %d locks that are waited for, %d groups of goroutines.", len(doc.Dumps), locks, groups)
 }
 
-func (l Lock) inShort() Lock {
+func (l Lock) shortened() Lock {
 	for _, w := range l.Waiters {
 		l.Waiting += max(w.Count, 1)
 	}
@@ -262,7 +262,7 @@ type traceDocument struct {
 }
 
 func (s *Server) syscalls(ctx context.Context, req *sdk.CallToolRequest, in AskSyscalls) (*sdk.CallToolResult, *Syscalls, error) {
-	at, err := s.dirs.find(in.Input)
+	at, err := s.dirs.findPlace(in.Input)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -416,7 +416,7 @@ type comparison struct {
 func (s *Server) compare(ctx context.Context, req *sdk.CallToolRequest, in AskCompare) (*sdk.CallToolResult, *Compared, error) {
 	q := &question{command: "compare"}
 	for _, input := range []string{in.Before, in.After} {
-		at, err := s.dirs.find(input)
+		at, err := s.dirs.findPlace(input)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%q: %w", clean(input, maxQuote), err)
 		}

@@ -48,7 +48,7 @@ type passage struct {
 }
 
 func (s *Server) lines(ctx context.Context, req *sdk.CallToolRequest, in AskLines) (*sdk.CallToolResult, *Lines, error) {
-	at, err := s.dirs.find(in.Input)
+	at, err := s.dirs.findPlace(in.Input)
 	if err != nil {
 		return nil, nil, err
 	}

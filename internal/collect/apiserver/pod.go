@@ -106,7 +106,7 @@ func (c *collector) collectInPod(ctx context.Context) (left string) {
 	if made {
 		left = p.remove()
 	}
-	item.End, item.Outcome, item.Why = c.now(), cmp.Or(got.outcome, bundle.OK), got.why
+	item.End, item.Outcome, item.Why = c.nodeTime(), cmp.Or(got.outcome, bundle.OK), got.why
 	c.store.storeBytes(item, decoder.Bytes())
 	return left
 }
@@ -226,7 +226,7 @@ func (p *debugPod) awaitStart(ctx context.Context) result {
 			pod = seen
 		}
 		if pod.Status.Phase == "Failed" && pod.exit() == "" {
-			return result{bundle.Failed, "the kubelet does not take the pod: " + p.client.clean(pod.whyWaiting())}
+			return result{bundle.Failed, "the kubelet does not take the pod: " + p.client.cleanText(pod.whyWaiting())}
 		}
 		if pod.hasRun() {
 			p.ran = true
@@ -236,7 +236,7 @@ func (p *debugPod) awaitStart(ctx context.Context) result {
 			return p.notStarted(&pod)
 		}
 		if !pause(ctx) {
-			return p.ended(ctx)
+			return p.giveUpResult(ctx)
 		}
 	}
 }
@@ -245,15 +245,15 @@ func (p *debugPod) awaitStart(ctx context.Context) result {
 func (p *debugPod) notStarted(pod *podStatus) result {
 	why := fmt.Sprintf("the pod did not start in %s", startBound)
 	if waiting := pod.whyWaiting(); waiting != "" {
-		why += " (" + p.client.clean(waiting) + ")"
+		why += " (" + p.client.cleanText(waiting) + ")"
 	}
 	if state := p.node.notReady(); state != "" {
-		why += ": " + p.client.clean(state) + ", and a kubelet whose PLEG is unhealthy starts no pod"
+		why += ": " + p.client.cleanText(state) + ", and a kubelet whose PLEG is unhealthy starts no pod"
 	}
 	return result{bundle.Timeout, why + "; run plegdiag collect on the node itself"}
 }
 
-func (p *debugPod) ended(ctx context.Context) result {
+func (p *debugPod) giveUpResult(ctx context.Context) result {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return result{bundle.Skipped, fmt.Sprintf("given up: time limit of %s", p.opt.Timeout)}
 	}
@@ -295,8 +295,8 @@ func (p *debugPod) readBundle(ctx context.Context, to *carry.Decoder) result {
 		case to.Whole():
 			return result{}
 		case ctx.Err() != nil:
-			return p.cut(to, p.ended(ctx).why)
-		case err != nil && !isConnection(err):
+			return p.cut(to, p.giveUpResult(ctx).why)
+		case err != nil && !isConnectionError(err):
 			return p.cut(to, err.Error())
 		}
 		broken = err
@@ -305,7 +305,7 @@ func (p *debugPod) readBundle(ctx context.Context, to *carry.Decoder) result {
 			return p.cut(to, "the pod has ended: "+pod.exit())
 		}
 		if !pause(ctx) {
-			return p.cut(to, p.ended(ctx).why)
+			return p.cut(to, p.giveUpResult(ctx).why)
 		}
 	}
 	why := "its log ended too early"
@@ -315,8 +315,9 @@ func (p *debugPod) readBundle(ctx context.Context, to *carry.Decoder) result {
 	return p.cut(to, why)
 }
 
-// isConnection says that an error of reading a log is one of the connection, not of what it says.
-func isConnection(err error) bool {
+// isConnectionError says that an error of reading a log is one of the connection, not of what it
+// says.
+func isConnectionError(err error) bool {
 	var timeout interface{ Timeout() bool }
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &timeout)
 }
@@ -324,9 +325,9 @@ func isConnection(err error) bool {
 // cut is the result of a bundle that is not whole.
 func (p *debugPod) cut(to *carry.Decoder, why string) result {
 	if len(to.Bytes()) == 0 {
-		return result{bundle.Failed, p.client.clean(why)}
+		return result{bundle.Failed, p.client.cleanText(why)}
 	}
-	return result{bundle.Capped, "only its first part: " + p.client.clean(why)}
+	return result{bundle.Capped, "only its first part: " + p.client.cleanText(why)}
 }
 
 // remove deletes the pod, and waits until it is gone. It says why it is not; empty when it is.
