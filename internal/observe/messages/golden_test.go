@@ -52,7 +52,7 @@ func observeLine(t *testing.T, line string) []event.Event {
 	for rec, err := range format.Reader.(parse.Records)(lines.Input{Path: "f", R: strings.NewReader(line + "\n"), Want: wanted.Match}) {
 		require.NoError(t, err)
 		before := len(events)
-		events = messages.Record(events, &rec)
+		events = messages.Append(events, &rec)
 		require.True(t, rec.Wanted || len(events) == before, "the prefilter misses a line that tells of something: %s", line)
 	}
 	return events

@@ -38,9 +38,9 @@ func (l *Lines) Literals() []string {
 	return slices.Compact(all)
 }
 
-// Record returns the event of a line, or false when nobody asks for it.
+// EventOf returns the event of a line, or false when nobody asks for it.
 // Component is who writes the line's file; empty when that is not known.
-func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
+func (l *Lines) EventOf(r *event.Record, component string) (event.Event, bool) {
 	if l.any == nil || !l.any.Match([]byte(r.Raw)) {
 		return event.Event{}, false
 	}
@@ -62,9 +62,9 @@ func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
 	return newAskedLine(r, cmp.Or(component, r.Unit, unnamedWriter)), true
 }
 
-// Line is the event of any line of a log: what its writer said, and nothing made of it. One of
-// nobody known is of the component "other".
-func Line(r *event.Record) event.Event {
+// NewLogLine is the event of any line of a log: what its writer said, and nothing made of it. One
+// of nobody known is of the component "other".
+func NewLogLine(r *event.Record) event.Event {
 	e := event.Event{
 		Kind: event.KindLogLine, Component: cmp.Or(daemon.Component(r.Unit, r.Pos.File), r.Unit, unnamedWriter),
 		Text: spellOut(r),

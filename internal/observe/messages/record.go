@@ -29,7 +29,7 @@ var tables = []table.Table{
 	systemd.Udev, tools.Clock, talos.Table, noiseTable, kernelNoise,
 }
 
-// Literals are the strings of which one stands in every line that [Record] can make something of.
+// Literals are the strings of which one stands in every line that [EventOf] can make something of.
 func Literals() []string {
 	var all []string
 	for _, t := range tables {
@@ -45,9 +45,9 @@ func Literals() []string {
 // dumpLiterals stand in a log message that carries a goroutine dump.
 var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "goroutine "}
 
-// Record appends to dst the events that one log record tells of. Most records tell of none or one.
+// Append appends to dst the events that one log record tells of. Most records tell of none or one.
 // An error of gRPC whose writer is not known tells what its description tells.
-func Record(dst []event.Event, r *event.Record) []event.Event {
+func Append(dst []event.Event, r *event.Record) []event.Event {
 	if r.Unit == "conmon" {
 		return appendConmon(dst, r)
 	}

@@ -115,7 +115,7 @@ func ObserveFile(t testing.TB, file string, text []byte) (events []event.Event, 
 			Path: file, R: bytes.NewReader(text), Want: lines.NewLiterals(messages.Literals()).Match,
 		}) {
 			require.NoError(t, err)
-			events = messages.Record(events, &rec)
+			events = messages.Append(events, &rec)
 		}
 		return events, nil
 	}

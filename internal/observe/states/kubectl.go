@@ -177,10 +177,10 @@ func appendRepeated(dst []event.Event, line, writer string, at event.Time, quote
 		return dst
 	}
 	before := len(dst)
-	dst = messages.Record(dst, &event.Record{Unit: writer, Text: line, Raw: line, Time: at, Wanted: true})
+	dst = messages.Append(dst, &event.Record{Unit: writer, Text: line, Raw: line, Time: at, Wanted: true})
 	if i := strings.Index(line, "rpc error: code = "); i >= 0 && writer == "kubelet" {
 		if described, ok := messages.DescribedError(line[i:]); ok {
-			dst = messages.Record(dst, &event.Record{Text: described, Raw: described, Time: at, Wanted: true})
+			dst = messages.Append(dst, &event.Record{Text: described, Raw: described, Time: at, Wanted: true})
 		}
 	}
 	for i := before; i < len(dst); i++ {

@@ -57,8 +57,8 @@ func Sample(t testing.TB, name string) []byte {
 	return b
 }
 
-// Samples are the names of all sample files, as "format/name.log" or "….log.gz".
-func Samples(t testing.TB) (names []string) {
+// SampleNames are the names of all sample files, as "format/name.log" or "….log.gz".
+func SampleNames(t testing.TB) (names []string) {
 	t.Helper()
 	require.NoError(t, fs.WalkDir(os.DirFS(testdata(t)), ".", func(p string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(p, ".log") || strings.HasSuffix(p, ".log.gz") {

@@ -611,18 +611,18 @@ func nodeNotReady(r *event.Record) (event.Event, bool) {
 	default:
 		return event.Event{}, false
 	}
-	if at, ok := Heartbeat(r); ok && r.Time.IsZero() { // a line that was copied without its header
+	if at, ok := HeartbeatTime(r); ok && r.Time.IsZero() { // a line that was copied without its header
 		e.Start = event.At(at)
 	}
 	return e, true
 }
 
-// Heartbeat is the moment, with an offset, that the kubelet tells when it reports its node's
+// HeartbeatTime is the moment, with an offset, that the kubelet tells when it reports its node's
 // condition, a little before it logs so:
 //
 //	≤ 1.20  Node became not ready: {Type:Ready … LastHeartbeatTime:2023-11-08 09:33:12.09 +0800 CST m=+1234.5 …}
 //	≥ 1.21  "Node became not ready" node="X" condition={"type":"Ready",…,"lastHeartbeatTime":"2023-11-08T01:33:12Z",…}
-func Heartbeat(r *event.Record) (at time.Time, ok bool) {
+func HeartbeatTime(r *event.Record) (at time.Time, ok bool) {
 	if _, rest, found := strings.Cut(r.Raw, "LastHeartbeatTime:"); found {
 		if words := strings.SplitN(rest, " ", 4); len(words) == 4 {
 			at, err := time.Parse("2006-01-02 15:04:05.999999999 -0700", strings.Join(words[:3], " "))
