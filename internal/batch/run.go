@@ -58,7 +58,7 @@ type run struct {
 	broken error                    // why the run ends early
 }
 
-// tryInputs takes bundles until there is none left. Place is a number of its own.
+// tryInputs takes bundles until there is none left. No other worker has the same slot.
 func (r *run) tryInputs(ctx context.Context, slot int) {
 	runtime.LockOSThread() // a worker dies with the thread that started it
 	for {

@@ -30,7 +30,7 @@ type Evidence struct {
 	Rules  []string // directories of a user's own rules
 }
 
-// BindFlags makes flags of cmd of all of it but the inputs and the rules.
+// BindFlags gives cmd a flag for each field, but for the inputs and the rules.
 func (e *Evidence) BindFlags(cmd *cobra.Command) {
 	e.BindReading(cmd)
 	cmd.Flags().StringVar(&e.node, "node", "", "the `NAME` of the node to look at, where the inputs hold several; the only one with a stall when not given")

@@ -678,10 +678,10 @@ func (s *search) writeHypothesis(w *weighing, findings []Finding, missing []Miss
 // maxNotSeen bounds what is named of what was not seen.
 const maxNotSeen = 3
 
-// listNotSeen names the tells that were not seen, in words. One of which too few events were seen
-// says what is there, one that a listing shows to be otherwise is not missing, what collect met on
-// its way is nothing that anybody looks for, and what another line of the same kind could have said
-// was said otherwise by the line that was seen.
+// listNotSeen names the tells that were not seen, in words. It leaves out a tell of which some
+// events were seen, though too few: they are there. It leaves out one that a listing shows to be
+// otherwise, and one of collect itself, which nobody looks for. It also leaves out what the line
+// that was seen could have said, and did not.
 func (s *search) listNotSeen(w *weighing) []string {
 	var all []string
 	for i := range s.rule.Tells {

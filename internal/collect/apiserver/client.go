@@ -71,7 +71,7 @@ func (c *client) noteConfigSecrets(config *rest.Config) {
 	}
 }
 
-// noteSecrets notes texts that nothing may repeat. Short ones are no secrets, and stand in other
+// noteSecrets notes texts that nothing may repeat. Short ones are no secrets: they stand in other
 // words.
 func (c *client) noteSecrets(texts ...string) {
 	const least = 4

@@ -253,6 +253,7 @@ func (p *debugPod) notStarted(pod *podStatus) result {
 	return result{bundle.Timeout, why + "; run plegdiag collect on the node itself"}
 }
 
+// giveUpResult is the result of a pod that is no longer waited for, and why.
 func (p *debugPod) giveUpResult(ctx context.Context) result {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return result{bundle.Skipped, fmt.Sprintf("given up: time limit of %s", p.opt.Timeout)}

@@ -144,7 +144,7 @@ func readURL(path string) (string, error) {
 	return line, nil
 }
 
-// noteSecret notes a text that no error may hold. Short ones are no secrets, and stand in other
+// noteSecret notes a text that no error may hold. Short ones are no secrets: they stand in other
 // words.
 func (t *target) noteSecret(text string) {
 	const least = 4

@@ -34,8 +34,8 @@ type Report struct {
 	Written, Done bool
 }
 
-// Run copies a bundle from in to a file, or to out, which is one, too, and sends its reports to
-// told.
+// Run copies a bundle from in to the file of the request, or to out where its path is "-". It sends
+// its reports to told.
 func Run(r Request, in io.Reader, out io.Writer, told io.Writer) error {
 	// A reader that has gone, and a limit of the shell, are errors of write and not the end.
 	signal.Ignore(refusals...)

@@ -97,7 +97,7 @@ func RuntimeOf(name string) string {
 	return name
 }
 
-// IsRuntime says that a name is one of those that runtimeOf gives.
+// IsRuntime says that a name is one of those that [RuntimeOf] gives.
 func IsRuntime(name string) bool {
 	return slices.ContainsFunc(Runtimes, func(r runtime) bool { return r.Component == name })
 }

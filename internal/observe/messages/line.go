@@ -77,6 +77,7 @@ func NewLogLine(r *event.Record) event.Event {
 	return e
 }
 
+// newAskedLine is the event of a line that a rule asks for.
 func newAskedLine(r *event.Record, component string) event.Event {
 	e := event.Event{Kind: event.KindLogLine, Component: component, Text: r.Message()}
 	e.IDs.Container = scan.FindID(r.Raw)

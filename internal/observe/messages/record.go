@@ -88,7 +88,7 @@ func DescribedError(text string) (described string, ok bool) {
 	return text, ok
 }
 
-// appendOwn is Record for what a record says itself.
+// appendOwn appends the events that a record tells of in its own words, unlike what it repeats.
 func appendOwn(dst []event.Event, r *event.Record) []event.Event {
 	owner := table.WriterOf(r.Unit)
 	written := r

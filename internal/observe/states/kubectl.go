@@ -47,7 +47,7 @@ func BeginsWithDates(line string) bool { return snapshots.BeginsWithDates(line) 
 // Finish appends what needs all rows of a file.
 func (k *KubectlRows) Finish(dst []event.Event) []event.Event { return k.nodes.finishFile(dst) }
 
-// isProblemDetector knows the sources of node-problem-detector's events.
+// isProblemDetector says that an event comes from node-problem-detector, by its source.
 func isProblemDetector(from string) bool {
 	return strings.HasSuffix(from, "-monitor") || from == "health-checker"
 }

@@ -68,7 +68,7 @@ var lostTexts = [...][3]string{
 	{": no usable path - requeuing I/O", "timeout", "no path is left to the disk %s: whatever reads or writes there waits"},
 }
 
-// lostArray is such a line, or a disk of an array that cannot be read.
+// lostArray is one of lostTexts, or a disk of an array that cannot be read.
 func lostArray(said string) (event.Event, bool) {
 	if !strings.HasPrefix(said, "md/") && !strings.HasPrefix(said, "block nvme") {
 		return event.Event{}, false

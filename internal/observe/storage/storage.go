@@ -236,7 +236,7 @@ func ThinPool(r *event.Record) (event.Event, bool) {
 	return e, ok && pool != ""
 }
 
-// thinPoolMetadata is such a pool whose own records find no room, or cannot be read or written.
+// thinPoolMetadata is a thin pool whose own records find no room, or cannot be read or written.
 func thinPoolMetadata(text string) (event.Event, bool) {
 	told, ok := strings.CutPrefix(text, "device-mapper: ")
 	pool, rest, named := strings.Cut(scan.After(told, "thin: "), ": ")

@@ -27,7 +27,8 @@ type Task struct {
 	TGID  int // 0 before 6.5, which does not print it
 }
 
-// ReadTask reads such a line, without its log header. Ok is false for every other line.
+// ReadTask reads the line above a stack, as Task has it, without its log header. Ok is false for
+// every other line.
 func ReadTask(line string) (t Task, ok bool) {
 	var m []string
 	switch {

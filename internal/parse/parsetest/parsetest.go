@@ -113,7 +113,7 @@ func Read(t testing.TB, f parse.Format, data []byte, want func([]byte) bool) *Ac
 	return ReadInput(t, f, data, traces.Input{Input: lines.Input{Want: want}})
 }
 
-// ReadInput reads data as in says otherwise.
+// ReadInput reads data as a file of the format f. What else is known of the file comes from in.
 func ReadInput(t testing.TB, f parse.Format, data []byte, in traces.Input) *Account {
 	t.Helper()
 	a := &Account{}

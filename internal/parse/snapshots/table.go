@@ -247,7 +247,7 @@ func isUpper(columns []column) bool {
 // cutWords are the words of a line and where they begin.
 func cutWords(line string) []column { return appendWords(nil, line) }
 
-// appendWords appends them to all.
+// appendWords appends the words of a line to all, with where they begin.
 func appendWords(all []column, line string) []column {
 	for at := 0; at < len(line); {
 		if line[at] == ' ' || line[at] == '\t' {

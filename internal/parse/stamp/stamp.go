@@ -188,7 +188,7 @@ var zones = func() (all [2*maxOffset/zoneStep + 1]*time.Location) {
 	return all
 }()
 
-// readZone reads "Z", "+08:00" or "+0800" as what to take from the clock face to get UTC.
+// readZone reads "Z", "+08:00" or "+0800" as what to take from local time to get UTC.
 func readZone(b []byte) (offset time.Duration, n int) {
 	if len(b) > 0 && b[0] == 'Z' {
 		return 0, 1

@@ -104,8 +104,8 @@ func Merge(parts []*Part, calls *CallFilter) iter.Seq2[*Syscall, error] {
 	}
 }
 
-// wantAllAsked wants all that the filter would ask about: a part is read one call ahead of what is
-// known of the others.
+// wantAllAsked makes a filter that wants each call about which f would ask. A part of a set is read
+// one call ahead of what is known of the other parts, too early to ask.
 func (f *CallFilter) wantAllAsked() *CallFilter {
 	if f == nil || f.Ask == nil {
 		return f

@@ -61,7 +61,7 @@ func (w *Writer) PutLeftOut(left int) {
 	}
 }
 
-// If is a value that is there on a condition.
+// If is the value where the condition holds, and else empty.
 func If(condition bool, value string) string {
 	if condition {
 		return value

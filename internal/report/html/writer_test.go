@@ -99,7 +99,7 @@ func TestMarkupOfSources(t *testing.T) {
 					return true
 				}
 				method, ok := call.Fun.(*ast.SelectorExpr)
-				if !ok || method.Sel.Name != "Put" && method.Sel.Name != "PutSome" {
+				if !ok || method.Sel.Name != "Put" && method.Sel.Name != "PutNonEmpty" {
 					return true
 				}
 				if literal, ok := call.Args[0].(*ast.BasicLit); ok {

@@ -639,6 +639,7 @@ func (t text) writeDiff(s *Stacks, d *Diff) {
 	}
 }
 
+// ofProgram is the end of a heading, which names the program; empty where it is not known.
 func ofProgram(d *Diff) string {
 	if d.Program == "" {
 		return ""

@@ -291,8 +291,8 @@ func (p part) fillName(s Seen) (string, bool) {
 	return "", false
 }
 
-// formatCommonField is what all of some events say of a field, that say anything: the first line of
-// a row may be one of those that lack it.
+// formatCommonField is the value that all events with the field have in common. Events that lack
+// the field do not count: the first line of a row may be one of those.
 func formatCommonField(events []*event.Event, p part) (said string, ok bool) {
 	for _, e := range events {
 		text, has := formatField(e, p.Field, p.format)

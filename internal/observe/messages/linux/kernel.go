@@ -541,8 +541,8 @@ func kernelVersion(r *event.Record) (event.Event, bool) {
 	return facts.New("kernel.version", v)
 }
 
-// memoryAccountingOff is the boot option that turns the accounting off that leaks on 3.10: "Command
-// line: … cgroup.memory=nokmem".
+// memoryAccountingOff is the boot option by which the kernel does not account its own memory. On
+// 3.10 that accounting leaks: "Command line: … cgroup.memory=nokmem".
 func memoryAccountingOff(r *event.Record) (event.Event, bool) {
 	if r.Unit != "" && r.Unit != "kernel" {
 		return event.Event{}, false

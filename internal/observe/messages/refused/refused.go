@@ -113,7 +113,8 @@ func noMemory(r *event.Record) (event.Event, bool) {
 	), refused && !scan.ContainsAny(r.Raw, insideContainer)
 }
 
-// shellForkFailed is the same as forkFailed of a shell, and of what starts programs for others:
+// shellForkFailed is a shell, or what starts programs for others, that can make no process. For Go
+// programs this is forkFailed:
 //
 //	bash: fork: retry: Resource temporarily unavailable      (also: No child processes)
 //	sh: 1: Cannot fork                                       (dash)

@@ -621,8 +621,8 @@ func shimStart(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// shimProcessStart is the same line as the life of a process: its pid ties threads that were
-// sampled to the sandbox, or to docker's container.
+// shimProcessStart reads the line of shimStart once more, for the pid of the shim. That pid ties
+// sampled threads to the sandbox, or to docker's container.
 func shimProcessStart(r *event.Record) (event.Event, bool) {
 	pid := r.Value("pid")
 	e, ok := containerEvent(event.KindShimStart, path.Base(r.Value("path")), "shim "+pid+" of * starts")

@@ -79,7 +79,8 @@ func serviceEnds(r *event.Record) (event.Event, bool) {
 	return e, ok && how != ""
 }
 
-// serviceRestart is the same line as what comes next: Talos starts the service again, in 5 seconds.
+// serviceRestart reads the line of serviceEnds once more, for what comes next: Talos starts the
+// service again in 5 seconds.
 func serviceRestart(r *event.Record) (event.Event, bool) {
 	service, reason, ok := cutServiceEnd(r)
 	daemon := componentOf(service)
