@@ -42,7 +42,7 @@ func etcdEvent(text string, fields ...event.Field) event.Event {
 //	≤ 3.4  wal: sync duration of 2.133017562s, expected less than 1s
 //	≥ 3.4  {"level":"warn","ts":"…","caller":"wal/wal.go:806","msg":"slow fdatasync","took":"7.454439372s","expected-duration":"1s"}
 func etcdSyncSlow(r *event.Record) (event.Event, bool) {
-	took, ok := tookOf(r.Raw, "sync duration of ", ",")
+	took, ok := readTook(r.Raw, "sync duration of ", ",")
 	return etcdEvent(
 		"etcd's disk took "+took.Round(time.Millisecond).String()+" to write its log", event.FieldWhat.Text("sync"),
 		event.FieldTook.Duration(took),
@@ -54,7 +54,7 @@ func etcdSyncSlow(r *event.Record) (event.Event, bool) {
 //	≤ 3.4  etcdserver: read-only range request "key:\"/registry/pods\" …" with result "…" took too long (3.419603095s) to execute
 //	≥ 3.4  {"level":"warn",…,"msg":"apply request took too long","took":"9.997793255s","expected-duration":"100ms",…}
 func etcdRequestSlow(r *event.Record) (event.Event, bool) {
-	took, ok := tookOf(r.Raw, " took too long (", ")")
+	took, ok := readTook(r.Raw, " took too long (", ")")
 	return etcdEvent(
 		"a request took etcd "+took.Round(time.Millisecond).String(), event.FieldWhat.Text("request"),
 		event.FieldTook.Duration(took),
@@ -136,8 +136,8 @@ func etcdPeerLost(*event.Record) (event.Event, bool) {
 	return etcdEvent("a member of etcd does not reach another one", event.FieldWhat.Text("peer")), true
 }
 
-// tookOf is how long something took, in etcd's JSON or behind the words of its old text.
-func tookOf(line, before, behind string) (time.Duration, bool) {
+// readTook is how long something took, in etcd's JSON or behind the words of its old text.
+func readTook(line, before, behind string) (time.Duration, bool) {
 	line = strings.ReplaceAll(line, `\"`, `"`)
 	said, ok := scan.Between(line, `"took":"`, `"`)
 	if !ok {

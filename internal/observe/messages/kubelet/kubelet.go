@@ -42,11 +42,11 @@ var Table = table.Table{
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready", "status as it just became ready"}, nodeReady},
 		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
-		{[]string{"LastHeartbeatTime:"}, youngKubelet},
+		{[]string{"LastHeartbeatTime:"}, kubeletStartByAge},
 		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
 		{[]string{"ontainer runtime is down"}, table.Says(event.KindRuntimeDown, "container runtime is down")},
 		{[]string{"untime not ready"}, runtimeNotReady},
-		{[]string{"Condition Ready of node "}, testedNode},
+		{[]string{"Condition Ready of node "}, nodeOfTest},
 		{[]string{"vent channel is full"}, table.Says(event.KindChannelFull, "the PLEG event channel is full")},
 		{[]string{"EventedPLEG: pleg event channel capacity is full"}, eventedFull},
 		// The stream of container events broke off. At level 4 and, from 1.33 on, as an error:
@@ -69,7 +69,7 @@ var Table = table.Table{
 		{[]string{"Observed a panic"}, observedPanic},
 		{[]string{"syncloop failed", "Housekeeping took longer than"}, syncLoopLate},
 		{[]string{"failed on the status hook for pod"}, statusHookFailed},
-		{[]string{"Error adding ", "Error deleting "}, pluginFailed},
+		{[]string{"Error adding ", "Error deleting "}, networkPluginFailed},
 		{[]string{"ContainerDied"}, containerDied},
 		{[]string{"Killing unwanted container"}, killUnwanted},
 		{[]string{"will be restarted"}, restartWanted},
@@ -297,10 +297,10 @@ func RuntimeNotReady(text string) (event.Event, bool) {
 	return e, true
 }
 
-// testedNode is the node that a test of Kubernetes waits for:
+// nodeOfTest is the node that a test of Kubernetes waits for:
 //
 //	Condition Ready of node minion-1 is false instead of true. Reason: KubeletNotReady, message: container runtime is down
-func testedNode(r *event.Record) (event.Event, bool) {
+func nodeOfTest(r *event.Record) (event.Event, bool) {
 	name, found := scan.Between(r.Message(), "Condition Ready of node ", " is ")
 	if !found || strings.ContainsAny(name, ` "`) {
 		return event.Event{}, false
@@ -714,14 +714,14 @@ func statusHookFailed(r *event.Record) (event.Event, bool) {
 	}, true
 }
 
-// pluginFailed is a network plugin that dockershim ran in vain, to set up the network of a sandbox
-// or to take it down (pkg/kubelet/dockershim/network/cni, up to 1.23):
+// networkPluginFailed is a network plugin that dockershim ran in vain, to set up the network of a
+// sandbox or to take it down (pkg/kubelet/dockershim/network/cni, up to 1.23):
 //
 //	Error adding shop_web-1/<id> to network calico/k8s-pod-network: error getting ClusterInformation: connection is unauthorized: Unauthorized
 //	Error deleting shop_web-1/<id> from network multus/multus-cni-network: netplugin failed with no error message: signal: killed
 //	Error adding network: failed to allocate for range 0: no IP addresses available in range set: 10.244.3.1-10.244.3.254      (up to 1.14)
 //	"Error adding pod to network" err="open /run/flannel/subnet.env: no such file or directory" pod="shop/web-1" podSandboxID={Type:docker ID:<id>} podNetnsPath="/proc/3652/ns/net" networkType="flannel" networkName="cbr0"      (≥ 1.21)
-func pluginFailed(r *event.Record) (event.Event, bool) {
+func networkPluginFailed(r *event.Record) (event.Event, bool) {
 	said := strings.Trim(r.Message(), `"`)
 	if reason := table.ErrorOf(r); reason != "" && r.Value("networkType") != "" {
 		said += " " + r.Value("networkType") + ": " + reason

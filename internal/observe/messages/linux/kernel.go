@@ -25,7 +25,7 @@ var Table = table.Table{
 		{[]string{"blocked for more than", "blocked in I/O wait for more than"}, HungTask},
 		{[]string{"likely owned by task "}, lockHolder},
 		{[]string{"Killed process ", "Kill process "}, oomKill},
-		{[]string{"oom-kill:constraint="}, oomChoice},
+		{[]string{"oom-kill:constraint="}, oomVictimChosen},
 		{[]string{" invoked oom-killer: ", "emory and no killable processes"}, oomInvoked},
 		{[]string{"oom_reaper: unable to reap pid:"}, oomVictimLives},
 		{[]string{"ovl_sync_fs"}, kernelFrame("ovl_sync_fs")},
@@ -38,7 +38,7 @@ var Table = table.Table{
 		{stalledTexts, networkSendStalled},
 		{linkTexts, linkState},
 		{[]string{" not responding, ", "nfs: server ", "lockd: server "}, nfsServer},
-		{[]string{" failed on NFSv4 server "}, nfsState},
+		{[]string{" failed on NFSv4 server "}, nfsStateLost},
 		{[]string{" has not responded in "}, cifsServer},
 		{[]string{" has not responded in the last "}, glusterServer},
 		{append(scan.WithEach("ceph: [", scan.Hex, ""), "ceph: mds"), cephServer},
@@ -211,12 +211,12 @@ func nfsServer(r *event.Record) (event.Event, bool) {
 	return e, ok && server != "" && e.Span.Edge != event.Whole
 }
 
-// nfsState is fs/nfs/nfs4state.c's word on a server with which the client cannot agree any more on
-// what it may do there, a lease or its own name; what touches the mount waits until it can, or
+// nfsStateLost is fs/nfs/nfs4state.c's word on a server with which the client cannot agree any more
+// on what it may do there, a lease or its own name; what touches the mount waits until it can, or
 // fails:
 //
 //	NFS: state manager: lease expired failed on NFSv4 server 10.1.2.3 with error 5
-func nfsState(r *event.Record) (event.Event, bool) {
+func nfsStateLost(r *event.Record) (event.Event, bool) {
 	server, rest, ok := strings.Cut(scan.After(r.Message(), " failed on NFSv4 server "), " with error ")
 	return event.New(
 		event.KindServerSilent, "the NFS server "+server+" does not renew what this node may do there", event.FieldProtocol.Text("nfs"),

@@ -38,10 +38,10 @@ func oomKill(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// oomChoice is the line above it, since 5.0 (dump_oom_summary):
+// oomVictimChosen is the line above it, since 5.0 (dump_oom_summary):
 //
 //	oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=…,mems_allowed=0,oom_memcg=/kubepods/…,task_memcg=/kubepods/…,task=java,pid=4711,uid=0
-func oomChoice(r *event.Record) (event.Event, bool) {
+func oomVictimChosen(r *event.Record) (event.Event, bool) {
 	text := scan.After(r.Raw, "oom-kill:constraint=")
 	constraint, _, _ := strings.Cut(text, ",")
 	field := func(name string) string {

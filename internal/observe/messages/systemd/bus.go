@@ -19,7 +19,7 @@ var Bus = table.Table{
 		{[]string{"maximum number of active connections", "exceeded its ", "disconnected as it does not have the resources", "maximum number of pending replies for "}, busLimit},
 		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out", "login1 timed out", "StartServiceByName for "}, activationTimeout},
 		{[]string{"Argument list too long"}, unitsFull},
-		{[]string{"destination has a full message queue"}, queueFull},
+		{[]string{"destination has a full message queue"}, busQueueFull},
 		{systemdWaits, systemdTimeout},
 		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, busCallTimeout},
 		{[]string{"sd-bus call: "}, crunCallFailed},
@@ -120,13 +120,13 @@ func activationTimeout(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// queueFull is a message for PID 1 that the bus drops because PID 1 does not read:
+// busQueueFull is a message for PID 1 that the bus drops because PID 1 does not read:
 //
 //	Rejected: destination has a full message queue, 0 matched rules; type="method_call", sender=":1.24" (uid=0 pid=1609 comm="…")
 //	interface="…" member="StartTransientUnit" … destination="org.freedesktop.systemd1" (uid=0 pid=1 comm="/usr/lib/systemd/systemd …")
 //
 // Most such lines are about signals for a client that sleeps (systemd/systemd#21227).
-func queueFull(r *event.Record) (event.Event, bool) {
+func busQueueFull(r *event.Record) (event.Event, bool) {
 	receiver := scan.After(r.Raw, ` destination="`, ` destination=\"`)
 	if !strings.Contains(receiver, "(uid=0 pid=1 ") {
 		return event.Event{}, false

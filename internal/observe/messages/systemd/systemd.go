@@ -22,10 +22,10 @@ var Table = table.Table{
 		repeated.ManagerCrash,
 		{[]string{".scope - libcontainer", "Started libcontainer container"}, scopeStarted},
 		{[]string{"Failed to add PIDs to scope", ".scope: Failed with result 'resources'"}, scopeFailed},
-		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
+		{[]string{"propagate agent release message", "Operation not supported"}, busCookieUsedUp},
 		{[]string{"maximum number of pending replies"}, table.Says(event.KindPendingReplies, "too many unanswered calls to PID 1", "pending replies per connection")},
 		{[]string{"Failed to introspect object"}, introspectTimeout},
-		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookieSeen},
+		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, busCookieShown},
 		{[]string{"Reexecuting"}, reexecuted},
 		// systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system
 		// mode.
@@ -109,12 +109,12 @@ func scopeStopLate(r *event.Record) (event.Event, bool) {
 	return e, ok && id != "" && !strings.Contains(unit, " ")
 }
 
-// busUnsupported: PID 1 could not seal a message because its 32-bit cookie is
+// busCookieUsedUp: PID 1 could not seal a message because its 32-bit cookie is
 // used up. With "Transport endpoint is not connected" the same line is harmless (systemd#6777).
 //
 //	Failed to propagate agent release message: Operation not supported
 //	Failed to send unit change signal for x.scope: Operation not supported
-func busUnsupported(r *event.Record) (event.Event, bool) {
+func busCookieUsedUp(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	i := strings.LastIndex(text, ": ")
 	agent := strings.HasPrefix(text, "Failed to propagate agent release message")
@@ -133,9 +133,9 @@ func introspectTimeout(r *event.Record) (event.Event, bool) {
 		strings.Contains(text, "org.freedesktop.systemd1") && strings.Contains(text, "timed out")
 }
 
-// cookieSeen is what a debugger session shows at sd_bus_send or sd_bus_message_seal:
+// busCookieShown is what a debugger session shows at sd_bus_send or sd_bus_message_seal:
 // cookie=4294967731, cookie = 0x1000001b3.
-func cookieSeen(r *event.Record) (event.Event, bool) {
+func busCookieShown(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	_, rest, ok := strings.Cut(text, "cookie")
 	if !ok || r.Unit != "" || strings.Contains(text, "://") || strings.Contains(text, "HTTP/") {

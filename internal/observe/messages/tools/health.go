@@ -16,8 +16,8 @@ import (
 var Health = table.Table{Component: "node", Relays: []string{table.HostProgram}, Rows: []table.Row{
 	{[]string{"load average: "}, nodeFactFrom("node.load", loadAverage)},
 	{scan.WithDigit("", " zombie"), nodeFactFrom("node.zombies", zombieTasks)},
-	{[]string{"Cpu(s): ", "%Cpu(s):"}, nodeFactFrom("cpu.iowait-percent", shareBefore("wa,"))},
-	{[]string{"Cpu(s): ", "%Cpu(s):"}, nodeFactFrom("cpu.steal-percent", shareBefore("st"))},
+	{[]string{"Cpu(s): ", "%Cpu(s):"}, nodeFactFrom("cpu.iowait-percent", cpuShareBefore("wa,"))},
+	{[]string{"Cpu(s): ", "%Cpu(s):"}, nodeFactFrom("cpu.steal-percent", cpuShareBefore("st"))},
 	{[]string{"No jobs running."}, nodeFactFrom("systemd.jobs", func(text string) string {
 		if text == "No jobs running." {
 			return "0"
@@ -135,10 +135,10 @@ func zombieTasks(text string) string {
 	return scan.Digits(words[len(words)-2])
 }
 
-// shareBefore is the share of the CPU time that top gives before a column's name:
+// cpuShareBefore is the share of the CPU time that top gives before a column's name:
 //
 //	%Cpu(s):  1.2 us,  3.1 sy,  0.0 ni,  5.0 id, 90.4 wa,  0.0 hi,  0.1 si,  0.0 st
-func shareBefore(column string) func(text string) string {
+func cpuShareBefore(column string) func(text string) string {
 	return func(text string) string {
 		before, _, ok := strings.Cut(text, column)
 		words := strings.FieldsFunc(before, func(c rune) bool { return c == ' ' || c == ',' || c == '%' })

@@ -23,7 +23,7 @@ var Versions = table.Table{
 		{[]string{"crio version "}, programVersion("crio version ", 2, "crio.version")},
 		{[]string{"Kubernetes v"}, programVersion("Kubernetes v", 1, "kubelet.version")},
 		{[]string{"Docker version "}, dockerClientVersion},
-		{[]string{"systemd 1", "systemd 2", "systemd 3"}, systemdPrinted},
+		{[]string{"systemd 1", "systemd 2", "systemd 3"}, systemdVersion},
 		{[]string{"Server Version: ", "Storage Driver: ", "Cgroup Driver: "}, dockerInfo},
 		{[]string{"GNU/Linux", "x86_64 Linux", "aarch64 Linux"}, unameKernel},
 	},
@@ -90,9 +90,9 @@ func DockerFact(name, value string) (fact, known string) {
 	return "", ""
 }
 
-// systemdPrinted is the first line of systemctl --version: systemd 239 (239-45.el8_4.2); systemd
+// systemdVersion is the first line of systemctl --version: systemd 239 (239-45.el8_4.2); systemd
 // 219 in front of a line of options.
-func systemdPrinted(r *event.Record) (event.Event, bool) {
+func systemdVersion(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "systemd ")
 	number := scan.Digits(rest)
 	tail := strings.TrimSpace(rest[len(number):])
