@@ -115,10 +115,10 @@ func (r *run) tryInput(ctx context.Context, in input, slot int) error {
 		done, first := r.claim(id.sum)
 		if !first {
 			<-done
-			if known, err := r.store.restamp(id.sum, in.path); err != nil || known == nil {
+			if known, err := r.store.relabelRows(id.sum, in.path); err != nil || known == nil {
 				return err
 			}
-			return r.note(func(t *Tally) { t.Twice++ })
+			return r.noteTried(func(t *Tally) { t.Twice++ })
 		}
 		changed, err := r.analyse(ctx, in, id, slot)
 		if !changed || err != nil {
@@ -152,12 +152,12 @@ func (r *run) disclaim(sum string) {
 // analyse analyses a bundle and notes its rows, unless there are some that are still good. Changed
 // says that the bundle is another one by now, and that nothing was noted.
 func (r *run) analyse(ctx context.Context, in input, id identity, slot int) (changed bool, err error) {
-	known, err := r.store.restamp(id.sum, in.path)
+	known, err := r.store.relabelRows(id.sum, in.path)
 	if err != nil {
 		return false, err
 	}
 	if known != nil && r.isGood(known) {
-		return false, r.note(func(t *Tally) { t.Before++; t.countIfFailed(known) })
+		return false, r.noteTried(func(t *Tally) { t.Before++; t.countIfFailed(known) })
 	}
 	dir, err := r.store.workDir(slot)
 	if err != nil {
@@ -173,7 +173,7 @@ func (r *run) analyse(ctx context.Context, in input, id identity, slot int) (cha
 	if err := r.store.commit(id.sum, in.path, dir, found); err != nil {
 		return false, err
 	}
-	return false, r.note(func(t *Tally) { t.Analysed++; t.countIfFailed(found) })
+	return false, r.noteTried(func(t *Tally) { t.Analysed++; t.countIfFailed(found) })
 }
 
 // isGood says that rows need not be made again.
@@ -187,7 +187,7 @@ func (r *run) noteUnread(in input, reason string) error {
 	if err := r.store.commitUnread(in.path, failed); err != nil {
 		return err
 	}
-	return r.note(func(t *Tally) { t.Analysed++; t.countIfFailed(failed) })
+	return r.noteTried(func(t *Tally) { t.Analysed++; t.countIfFailed(failed) })
 }
 
 func (t *Tally) countIfFailed(found []rows.Row) {
@@ -196,8 +196,8 @@ func (t *Tally) countIfFailed(found []rows.Row) {
 	}
 }
 
-// note counts a bundle that was tried, and tells how far the run is.
-func (r *run) note(count func(*Tally)) error {
+// noteTried counts a bundle that was tried, and tells how far the run is.
+func (r *run) noteTried(count func(*Tally)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	count(&r.tally)

@@ -52,7 +52,7 @@ func openStore(o *Options) (*store, error) {
 			return nil, err
 		}
 	}
-	err := s.locked(func() (err error) {
+	err := s.changeLocked(func() (err error) {
 		if err = s.removeDeadRuns(); err != nil {
 			return err
 		}
@@ -83,8 +83,8 @@ func flock(file *os.File, how int) error {
 	}
 }
 
-// locked calls change while no other run changes names in the directory.
-func (s *store) locked(change func() error) error {
+// changeLocked calls change while no other run changes names in the directory.
+func (s *store) changeLocked(change func() error) error {
 	lock, err := os.OpenFile(filepath.Join(s.dir, lockName), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return err
@@ -158,12 +158,12 @@ func (s *store) workDir(slot int) (string, error) {
 	return dir, errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755))
 }
 
-func (s *store) rowsOf(name string) string { return filepath.Join(s.dir, rowsDir, name+".jsonl") }
+func (s *store) rowsPath(name string) string { return filepath.Join(s.dir, rowsDir, name+".jsonl") }
 
 // readKnown reads the rows of a bundle that are there; nil if there are none, or none that can be
 // read, or a report of them is missing.
 func (s *store) readKnown(name string) []rows.Row {
-	text, err := os.ReadFile(s.rowsOf(name))
+	text, err := os.ReadFile(s.rowsPath(name))
 	if err != nil {
 		return nil
 	}
@@ -182,8 +182,8 @@ func (s *store) readKnown(name string) []rows.Row {
 	return known
 }
 
-// isMade says that rows were made by this version, with these rules and settings.
-func (s *store) isMade(row *rows.Row) bool {
+// isMadeAlike says that rows were made by this version, with these rules and settings.
+func (s *store) isMadeAlike(row *rows.Row) bool {
 	return Identity{string(row.Version), string(row.Catalog), string(row.Settings)} == s.Identity
 }
 
@@ -195,10 +195,10 @@ func (s *store) hasPages(known []rows.Row) bool {
 	})
 }
 
-// restamp gives the rows of a bundle that are still good the labels of this run, and the first of
-// the names that it has. It returns them; nil if there are none.
-func (s *store) restamp(sum, path string) (known []rows.Row, err error) {
-	if known = s.readKnown(sum); known == nil || !s.isMade(&known[0]) || !s.hasPages(known) {
+// relabelRows gives the rows of a bundle that are still good the labels of this run, and the first
+// of the names that it has. It returns them; nil if there are none.
+func (s *store) relabelRows(sum, path string) (known []rows.Row, err error) {
+	if known = s.readKnown(sum); known == nil || !s.isMadeAlike(&known[0]) || !s.hasPages(known) {
 		return nil, nil
 	}
 	if s.chooseName(known, path) == known[0].Path && maps.Equal(known[0].Labels, s.labels) {
@@ -235,7 +235,7 @@ func (s *store) commit(sum, path, dir string, found []rows.Row) error {
 	if err := s.publishRows(sum, path, found); err != nil {
 		return err
 	}
-	return errors.Join(s.removeOldReports(sum, len(names)-1), removeIfThere(s.rowsOf(unreadName(path))))
+	return errors.Join(s.removeOldReports(sum, len(names)-1), removeIfThere(s.rowsPath(unreadName(path))))
 }
 
 // moveReport gives a report its name, and its page, too. A page of an earlier report goes.
@@ -294,11 +294,11 @@ func (s *store) publishRows(name, path string, all []rows.Row) error {
 			return err
 		}
 		late := false
-		err = s.locked(func() error {
+		err = s.changeLocked(func() error {
 			if late = s.chooseName(s.readKnown(name), path) != at; late { // another run knows the bundle, too
 				return os.Remove(temp)
 			}
-			return os.Rename(temp, s.rowsOf(name))
+			return os.Rename(temp, s.rowsPath(name))
 		})
 		if err != nil || !late {
 			return err
@@ -336,7 +336,7 @@ func (s *store) writeRows(at rows.Text, all []rows.Row) (temp string, err error)
 // mergeRows writes the rows of all bundles into one file, in the order of their sums. It counts
 // them.
 func (s *store) mergeRows() (lines, bundles int, err error) {
-	err = s.locked(func() error {
+	err = s.changeLocked(func() error {
 		lines, bundles = 0, 0
 		names, err := filepath.Glob(filepath.Join(escapeGlob(s.dir), rowsDir, "*.jsonl")) // in order
 		if err != nil {

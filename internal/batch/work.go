@@ -110,7 +110,7 @@ func listNodes(ctx context.Context, o incident.Options) (nodes []string, first *
 	return nodes[:min(len(nodes), maxNodes)], inc, nil
 }
 
-// rowsOf are the rows of an incident. Where nothing could be read, they say why.
+// rowsPath are the rows of an incident. Where nothing could be read, they say why.
 func rowsOf(inc *incident.Incident) []rows.Row {
 	if !inc.Unread {
 		return rows.Of(inc)

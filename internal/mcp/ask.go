@@ -61,7 +61,7 @@ func (s *Server) ask(ctx context.Context, req *sdk.CallToolRequest, q *question)
 	case <-ctx.Done():
 		return answer{}, ctx.Err()
 	}
-	a, err := s.work(ctx, req, q, size)
+	a, err := s.askWorker(ctx, req, q, size)
 	if err == nil {
 		a.key = key
 		s.answers.keep(a)
@@ -97,8 +97,8 @@ func (q *question) arguments(analyses []string) []string {
 	return append(args, q.last...)
 }
 
-// work runs a worker, and tells the client how far it is.
-func (s *Server) work(ctx context.Context, req *sdk.CallToolRequest, q *question, size int64) (answer, error) {
+// askWorker runs a worker, and tells the client how far it is.
+func (s *Server) askWorker(ctx context.Context, req *sdk.CallToolRequest, q *question, size int64) (answer, error) {
 	held := s.dirs[0].held
 	for i := range q.places {
 		if i > 0 && q.places[i].dir.held != held {

@@ -11,15 +11,15 @@ import (
 )
 
 func (s *Server) addDumps() {
-	tool(s, "stacks", "Goroutine dumps: who waits for whom", []string{
+	addTool(s, "stacks", "Goroutine dumps: who waits for whom", []string{
 		"Read the goroutine dumps of a bundle: view locks (who holds each lock, who waits, and what the chain of waits ends in) or",
 		"groups (goroutines by stack, the longest waits first). A holder is observed or inferred; no holder is guessed.",
 	}, s.stacks)
-	tool(s, "syscalls", "Traces of system calls", []string{
+	addTool(s, "syscalls", "Traces of system calls", []string{
 		"Read the strace output of a bundle: view open (calls that had not returned), slowest, calls (the table of strace -c) or",
 		"dbus (messages of D-Bus, and calls without an answer).",
 	}, s.syscalls)
-	tool(s, "compare", "Two bundles side by side", []string{
+	addTool(s, "compare", "Two bundles side by side", []string{
 		"Compare two bundles, as before and after a fix, or a sick node and a healthy one: stalls, calls of the CRI, findings gained and lost,",
 		"facts that differ. lost and gained are said only where the other side rules the rule out; unknown has its reason.",
 	}, s.compare)
@@ -157,7 +157,7 @@ func (s *Server) stacks(ctx context.Context, req *sdk.CallToolRequest, in AskSta
 	default:
 		return nil, nil, fmt.Errorf("view %q is none of locks, groups", in.View)
 	}
-	return finish(out, "%d dumps, %d locks that are waited for, %d groups of goroutines.", len(doc.Dumps), locks, groups)
+	return boundAnswer(out, "%d dumps, %d locks that are waited for, %d groups of goroutines.", len(doc.Dumps), locks, groups)
 }
 
 func (l Lock) shortened() Lock {
@@ -283,7 +283,7 @@ func (s *Server) syscalls(ctx context.Context, req *sdk.CallToolRequest, in AskS
 			}
 		}
 		if in.View == "calls" {
-			out.Table = append(out.Table, tableOf(t.Path, t.Calls)...)
+			out.Table = append(out.Table, sortCallCounts(t.Path, t.Calls)...)
 		}
 		if in.View == "dbus" {
 			for _, m := range t.DBus {
@@ -303,7 +303,7 @@ func (s *Server) syscalls(ctx context.Context, req *sdk.CallToolRequest, in AskS
 	default:
 		return nil, nil, fmt.Errorf("view %q is none of open, slowest, calls, dbus", in.View)
 	}
-	return finish(out, "%d traces, %d calls that had not returned; %d rows in this view.", len(doc.Traces), open, out.Total)
+	return boundAnswer(out, "%d traces, %d calls that had not returned; %d rows in this view.", len(doc.Traces), open, out.Total)
 }
 
 // call is a call as it is answered.
@@ -316,8 +316,8 @@ func (t *theirCall) call(trace Text) Call {
 	return c
 }
 
-// tableOf are the rows of a table of calls, the longest first.
-func tableOf(path Text, calls map[Text]CallCount) (rows []CallCount) {
+// sortCallCounts are the rows of a table of calls, the longest first.
+func sortCallCounts(path Text, calls map[Text]CallCount) (rows []CallCount) {
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		row := calls[name]
 		row.Path, row.Name = path, name
@@ -439,5 +439,5 @@ func (s *Server) compare(ctx context.Context, req *sdk.CallToolRequest, in AskCo
 	for _, f := range few(doc.Findings, 10) {
 		said = append(said, fmt.Sprintf("%s %s", f.Rule, f.Change))
 	}
-	return finish(out, "%d stalls before, %d after. %s", doc.A.Stalls, doc.B.Stalls, strings.Join(said, "; "))
+	return boundAnswer(out, "%d stalls before, %d after. %s", doc.A.Stalls, doc.B.Stalls, strings.Join(said, "; "))
 }

@@ -127,8 +127,8 @@ type nodeObject struct {
 	} `json:"status"`
 }
 
-// notReady says why the node is not ready; empty when it is, or when nothing is known.
-func (n *nodeObject) notReady() string {
+// whyNotReady says why the node is not ready; empty when it is, or when nothing is known.
+func (n *nodeObject) whyNotReady() string {
 	for _, c := range n.Status.Conditions {
 		if c.Type == "Ready" && c.Status != "True" {
 			return strings.TrimSuffix("the node is NotReady ("+c.Reason+": "+c.Message, ": ") + ")"
@@ -366,7 +366,7 @@ func (c *collector) ask(ctx context.Context, r *request, out io.Writer) result {
 	}
 	defer a.body.Close()
 	if a.status != http.StatusOK && a.status != http.StatusPartialContent {
-		return c.client.refusal(a, r)
+		return c.client.describeRefusal(a, r)
 	}
 	c.noteClock(r, a.header, sent)
 	in := bufio.NewReader(a.body)
@@ -385,7 +385,7 @@ func (c *collector) ask(ctx context.Context, r *request, out io.Writer) result {
 		}
 		return got
 	case err != nil:
-		return result{bundle.Failed, "the answer broke off: " + c.client.describe(err)}
+		return result{bundle.Failed, "the answer broke off: " + c.client.describeError(err)}
 	case body.more:
 		return result{bundle.Capped, fmt.Sprintf("the answer is larger than its limit of %d MiB", r.limit>>20)}
 	case r.log && body.lines >= logLines:

@@ -98,8 +98,8 @@ func (c *client) cleanText(text string) string {
 	return text
 }
 
-// describe says what went wrong between here and the API server, without its address.
-func (c *client) describe(err error) string {
+// describeError says what went wrong between here and the API server, without its address.
+func (c *client) describeError(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
 		return c.cleanText(op.Op + ": " + op.Err.Error())
 	}
@@ -187,7 +187,7 @@ func (c *client) resultOf(ctx context.Context, err error, bound time.Duration) r
 	case ctx.Err() != nil:
 		return result{bundle.Skipped, "given up: interrupted"}
 	}
-	return result{bundle.Failed, "the API server: " + c.describe(err)}
+	return result{bundle.Failed, "the API server: " + c.describeError(err)}
 }
 
 // deafKubelet is why a kubelet refuses everybody: with the mode Webhook it asks the API server.
@@ -195,9 +195,9 @@ const deafKubelet = ": the kubelet cannot ask the API server whether it may answ
 
 const needsRight = ": it needs the right to "
 
-// refusal says what an answer that is an error means for a request, and which right or setting it
-// lacks.
-func (c *client) refusal(a *answer, r *request) result {
+// describeRefusal says what an answer that is an error means for a request, and which right or
+// setting it lacks.
+func (c *client) describeRefusal(a *answer, r *request) result {
 	s, kubelet := c.readStatus(a)
 	code := fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))
 	switch {

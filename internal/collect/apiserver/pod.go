@@ -74,8 +74,8 @@ func (p *podStatus) hasRun() bool {
 	return p.Status.Phase == "Running" || p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed"
 }
 
-// exit is how the container ended; empty while it has not.
-func (p *podStatus) exit() string {
+// describeExit is how the container ended; empty while it has not.
+func (p *podStatus) describeExit() string {
 	for _, c := range p.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil {
 			return fmt.Sprintf("exit status %d (%s)", t.ExitCode, t.Reason)
@@ -96,7 +96,7 @@ type debugPod struct {
 func (c *collector) collectInPod(ctx context.Context) (left string) {
 	item := c.beginItem(podStep, "node/plegdiag-"+c.opt.Node+".tgz", "pod in namespace "+c.opt.Namespace+", image "+c.opt.Image)
 	p := &debugPod{collector: c, name: "plegdiag-collect-" + randomName()}
-	decoder := &carry.Decoder{Limit: podBundle, Other: c.say}
+	decoder := &carry.Decoder{Limit: podBundle, Other: c.sayLine}
 	made, got := p.create(ctx)
 	if got.outcome == "" {
 		if got = p.awaitStart(ctx); got.outcome == "" {
@@ -111,8 +111,8 @@ func (c *collector) collectInPod(ctx context.Context) (left string) {
 	return left
 }
 
-// say passes on a line that the pod wrote.
-func (c *collector) say(line string) {
+// sayLine passes on a line that the pod wrote.
+func (c *collector) sayLine(line string) {
 	if c.opt.Said != nil {
 		c.opt.Said(line)
 	}
@@ -138,7 +138,7 @@ func (p *debugPod) call(ctx context.Context, method, path string, query url.Valu
 	defer a.body.Close()
 	r := &request{right: right}
 	if a.status >= http.StatusMultipleChoices {
-		got = p.client.refusal(a, r)
+		got = p.client.describeRefusal(a, r)
 		p.noteRight(r, got)
 		return a.status, got
 	}
@@ -225,7 +225,7 @@ func (p *debugPod) awaitStart(ctx context.Context) result {
 		case got.outcome == "":
 			pod = seen
 		}
-		if pod.Status.Phase == "Failed" && pod.exit() == "" {
+		if pod.Status.Phase == "Failed" && pod.describeExit() == "" {
 			return result{bundle.Failed, "the kubelet does not take the pod: " + p.client.cleanText(pod.whyWaiting())}
 		}
 		if pod.hasRun() {
@@ -233,7 +233,7 @@ func (p *debugPod) awaitStart(ctx context.Context) result {
 			return result{}
 		}
 		if clock().After(until) {
-			return p.notStarted(&pod)
+			return p.notStartedResult(&pod)
 		}
 		if !pause(ctx) {
 			return p.giveUpResult(ctx)
@@ -241,13 +241,13 @@ func (p *debugPod) awaitStart(ctx context.Context) result {
 	}
 }
 
-// notStarted says why the pod does not run, and what to do instead.
-func (p *debugPod) notStarted(pod *podStatus) result {
+// notStartedResult says why the pod does not run, and what to do instead.
+func (p *debugPod) notStartedResult(pod *podStatus) result {
 	why := fmt.Sprintf("the pod did not start in %s", startBound)
 	if waiting := pod.whyWaiting(); waiting != "" {
 		why += " (" + p.client.cleanText(waiting) + ")"
 	}
-	if state := p.node.notReady(); state != "" {
+	if state := p.node.whyNotReady(); state != "" {
 		why += ": " + p.client.cleanText(state) + ", and a kubelet whose PLEG is unhealthy starts no pod"
 	}
 	return result{bundle.Timeout, why + "; run plegdiag collect on the node itself"}
@@ -285,7 +285,7 @@ func (p *debugPod) readBundle(ctx context.Context, to *carry.Decoder) result {
 		}
 		if a.status != http.StatusOK {
 			r := &request{right: readPodLog}
-			got := p.client.refusal(a, r)
+			got := p.client.describeRefusal(a, r)
 			a.body.Close()
 			p.noteRight(r, got)
 			return got
@@ -296,24 +296,24 @@ func (p *debugPod) readBundle(ctx context.Context, to *carry.Decoder) result {
 		case to.Whole():
 			return result{}
 		case ctx.Err() != nil:
-			return p.cut(to, p.giveUpResult(ctx).why)
+			return p.cutBundleResult(to, p.giveUpResult(ctx).why)
 		case err != nil && !isConnectionError(err):
-			return p.cut(to, err.Error())
+			return p.cutBundleResult(to, err.Error())
 		}
 		broken = err
 		var pod podStatus
-		if _, got := p.call(ctx, http.MethodGet, p.path(), nil, nil, readPod, &pod); got.outcome == "" && pod.exit() != "" {
-			return p.cut(to, "the pod has ended: "+pod.exit())
+		if _, got := p.call(ctx, http.MethodGet, p.path(), nil, nil, readPod, &pod); got.outcome == "" && pod.describeExit() != "" {
+			return p.cutBundleResult(to, "the pod has ended: "+pod.describeExit())
 		}
 		if !pause(ctx) {
-			return p.cut(to, p.giveUpResult(ctx).why)
+			return p.cutBundleResult(to, p.giveUpResult(ctx).why)
 		}
 	}
 	why := "its log ended too early"
 	if broken != nil {
-		why += ": " + p.client.describe(broken)
+		why += ": " + p.client.describeError(broken)
 	}
-	return p.cut(to, why)
+	return p.cutBundleResult(to, why)
 }
 
 // isConnectionError says that an error of reading a log is one of the connection, not of what it
@@ -323,8 +323,8 @@ func isConnectionError(err error) bool {
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &timeout)
 }
 
-// cut is the result of a bundle that is not whole.
-func (p *debugPod) cut(to *carry.Decoder, why string) result {
+// cutBundleResult is the result of a bundle that is not whole.
+func (p *debugPod) cutBundleResult(to *carry.Decoder, why string) result {
 	if len(to.Bytes()) == 0 {
 		return result{bundle.Failed, p.client.cleanText(why)}
 	}

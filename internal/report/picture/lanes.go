@@ -115,7 +115,7 @@ const (
 func nameBar(e *event.Event) (name string, known bool) {
 	switch e.Kind {
 	case event.KindLockHeld:
-		return heldName(e), true
+		return heldLockName(e), true
 	case event.KindThreadSample:
 		return sampleName(e), true
 	case event.KindGoroutine:
@@ -135,8 +135,8 @@ func nameBar(e *event.Event) (name string, known bool) {
 	return fmt.Sprintf(n.words, of), true
 }
 
-// heldName is a lock with its holder and what that waits for.
-func heldName(e *event.Event) string {
+// heldLockName is a lock with its holder and what that waits for.
+func heldLockName(e *event.Event) string {
 	holder := cmp.Or(e.FieldText(event.FieldCall), fmt.Sprintf("goroutine %d", e.IDs.Goroutine))
 	name := holder + " holds the lock"
 	if w := e.FieldText(event.FieldWaiting); w != "" {
@@ -189,15 +189,15 @@ func newLabel(events []*event.Event) label {
 		name, _ := nameBar(events[0])
 		return label{name, show.Length(events[0])}
 	}
-	l := label{fmt.Sprintf("%d × %s", len(events), nameOfAll(events)), sumText(events)}
+	l := label{fmt.Sprintf("%d × %s", len(events), nameBars(events)), sumText(events)}
 	if l.Length != "" {
 		l.Name += ","
 	}
 	return l
 }
 
-// nameOfAll is what events of one row are called together.
-func nameOfAll(events []*event.Event) string {
+// nameBars is what events of one row are called together.
+func nameBars(events []*event.Event) string {
 	var names, fields []string
 	field := barNames[events[0].Kind].field
 	for _, e := range events {
