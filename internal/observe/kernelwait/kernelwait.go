@@ -295,7 +295,7 @@ func fitsName(name, function string) bool {
 	return name == function
 }
 
-// standing are waits that a thread can only be in while it waits for one answer, also where it
+// notable are waits that a thread can only be in while it waits for one answer, also where it
 // sleeps interruptibly (state S): no thread with nothing to do stands there.
 var notable = []string{"fanotify", "fuse", "pid-namespace"}
 

@@ -56,7 +56,7 @@ type troubleText struct {
 	with               []string // of which one stands there, too, where others say the text as well
 }
 
-// saying are texts of which one stands in every such line, by daemon.
+// troubleTexts are texts of which one stands in every such line, by daemon.
 var troubleTexts = []troubleText{
 	{text: "Hit error connecting to datastore - retry", plugin: "calico", what: "api"},
 	{text: "Connection to the datastore is unauthorized", plugin: "calico", what: "api"},
