@@ -129,7 +129,7 @@ func collectBundle(ctx context.Context, o *collectOptions, s cli.Streams) error 
 		o.Stdout = f
 	}
 	if o.node.name != "" {
-		return collectThrough(ctx, o, s)
+		return collectThroughAPIServer(ctx, o, s)
 	}
 	if runtime.GOOS != "linux" {
 		return &cli.Failure{

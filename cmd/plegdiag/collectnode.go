@@ -94,8 +94,8 @@ func (o *nodeOptions) checkFlags(f *pflag.FlagSet) error {
 	return nil
 }
 
-// collectThrough collects through the API server.
-func collectThrough(ctx context.Context, o *collectOptions, s cli.Streams) error {
+// collectThroughAPIServer collects through the API server.
+func collectThroughAPIServer(ctx context.Context, o *collectOptions, s cli.Streams) error {
 	a := apiserver.Options{
 		Node: o.node.name, Kubeconfig: o.node.kubeconfig, Context: o.node.context, DebugPod: o.node.debugPod,
 		Image: o.node.image, Namespace: o.node.namespace, Output: o.Output, Force: o.Force, Since: o.Since,

@@ -106,7 +106,7 @@ func (l *listing) addInput(name, key string) error {
 	case err != nil || !info.IsDir():
 		l.inputs = append(l.inputs, input{name, key})
 		return nil
-	case l.isOut(info):
+	case l.isResultsDir(info):
 		return fmt.Errorf("%s is the directory for results, and no input", name)
 	case l.each:
 		return l.addEntries(name)
@@ -133,8 +133,10 @@ type NoArchiveError struct{ Dir string }
 
 func (e *NoArchiveError) Error() string { return "no archive below " + e.Dir }
 
-// isOut says whether a directory is the one for results.
-func (l *listing) isOut(info fs.FileInfo) bool { return l.out != nil && os.SameFile(info, l.out) }
+// isResultsDir says whether a directory is the one for results.
+func (l *listing) isResultsDir(info fs.FileInfo) bool {
+	return l.out != nil && os.SameFile(info, l.out)
+}
 
 // addEntries adds every entry of a directory.
 func (l *listing) addEntries(dir string) error {
@@ -145,7 +147,7 @@ func (l *listing) addEntries(dir string) error {
 	for _, entry := range entries {
 		path := filepath.Join(dir, entry.Name())
 		info, err := os.Stat(path)
-		if strings.HasPrefix(entry.Name(), ".") || err == nil && l.isOut(info) {
+		if strings.HasPrefix(entry.Name(), ".") || err == nil && l.isResultsDir(info) {
 			continue
 		}
 		l.inputs = append(l.inputs, input{path, entry.Name()})
@@ -163,7 +165,7 @@ func (l *listing) addFound(dir, path string, entry fs.DirEntry) error {
 	}
 	info, err := os.Stat(path)
 	switch {
-	case err == nil && entry.IsDir() && l.isOut(info):
+	case err == nil && entry.IsDir() && l.isResultsDir(info):
 		return fs.SkipDir
 	case err != nil, info.IsDir(): // what a link leads to and is not there is no bundle
 		return nil

@@ -36,11 +36,11 @@ func Run(ctx context.Context, o Options) (Tally, error) {
 	r.tally.Listed, r.tally.Passed = len(listed.inputs), listed.passed
 	var running sync.WaitGroup
 	for place := range min(max(o.Jobs, 1), r.all) {
-		running.Go(func() { r.workThrough(ctx, place) })
+		running.Go(func() { r.tryInputs(ctx, place) })
 	}
 	running.Wait()
 	r.tally.Stopped = r.tally.Tried < r.all && r.broken == nil
-	r.tally.Rows, r.tally.Bundles, err = out.merge()
+	r.tally.Rows, r.tally.Bundles, err = out.mergeRows()
 	return r.tally, errors.Join(r.broken, err, out.close())
 }
 
@@ -58,15 +58,15 @@ type run struct {
 	broken error                    // why the run ends early
 }
 
-// workThrough takes bundles until there is none left. Place is a number of its own.
-func (r *run) workThrough(ctx context.Context, place int) {
+// tryInputs takes bundles until there is none left. No other worker has the same slot.
+func (r *run) tryInputs(ctx context.Context, slot int) {
 	runtime.LockOSThread() // a worker dies with the thread that started it
 	for {
 		in, ok := r.takeInput(ctx)
 		if !ok {
 			return
 		}
-		if err := r.tryInput(ctx, in, place); err != nil {
+		if err := r.tryInput(ctx, in, slot); err != nil {
 			r.breakOff(fmt.Errorf("%s: %w", in.path, err))
 		}
 	}
@@ -103,7 +103,7 @@ const maxChanges = 3
 
 // tryInput analyses one bundle, unless that was done. An error is of the machine. When ctx ends,
 // nothing is noted.
-func (r *run) tryInput(ctx context.Context, in input, place int) error {
+func (r *run) tryInput(ctx context.Context, in input, slot int) error {
 	for range maxChanges {
 		id, err := identify(ctx, in.path)
 		if ctx.Err() != nil {
@@ -115,12 +115,12 @@ func (r *run) tryInput(ctx context.Context, in input, place int) error {
 		done, first := r.claim(id.sum)
 		if !first {
 			<-done
-			if known, err := r.store.restamp(id.sum, in.path); err != nil || known == nil {
+			if known, err := r.store.relabelRows(id.sum, in.path); err != nil || known == nil {
 				return err
 			}
-			return r.note(func(t *Tally) { t.Twice++ })
+			return r.noteTried(func(t *Tally) { t.Twice++ })
 		}
-		changed, err := r.analyse(ctx, in, id, place)
+		changed, err := r.analyse(ctx, in, id, slot)
 		if !changed || err != nil {
 			close(done)
 			return err
@@ -151,15 +151,15 @@ func (r *run) disclaim(sum string) {
 
 // analyse analyses a bundle and notes its rows, unless there are some that are still good. Changed
 // says that the bundle is another one by now, and that nothing was noted.
-func (r *run) analyse(ctx context.Context, in input, id identity, place int) (changed bool, err error) {
-	known, err := r.store.restamp(id.sum, in.path)
+func (r *run) analyse(ctx context.Context, in input, id identity, slot int) (changed bool, err error) {
+	known, err := r.store.relabelRows(id.sum, in.path)
 	if err != nil {
 		return false, err
 	}
 	if known != nil && r.isGood(known) {
-		return false, r.note(func(t *Tally) { t.Before++; t.countFailed(known) })
+		return false, r.noteTried(func(t *Tally) { t.Before++; t.countIfFailed(known) })
 	}
-	dir, err := r.store.workDir(place)
+	dir, err := r.store.workDir(slot)
 	if err != nil {
 		return false, err
 	}
@@ -173,7 +173,7 @@ func (r *run) analyse(ctx context.Context, in input, id identity, place int) (ch
 	if err := r.store.commit(id.sum, in.path, dir, found); err != nil {
 		return false, err
 	}
-	return false, r.note(func(t *Tally) { t.Analysed++; t.countFailed(found) })
+	return false, r.noteTried(func(t *Tally) { t.Analysed++; t.countIfFailed(found) })
 }
 
 // isGood says that rows need not be made again.
@@ -187,17 +187,17 @@ func (r *run) noteUnread(in input, reason string) error {
 	if err := r.store.commitUnread(in.path, failed); err != nil {
 		return err
 	}
-	return r.note(func(t *Tally) { t.Analysed++; t.countFailed(failed) })
+	return r.noteTried(func(t *Tally) { t.Analysed++; t.countIfFailed(failed) })
 }
 
-func (t *Tally) countFailed(of []rows.Row) {
-	if of[0].State == rows.Failed {
+func (t *Tally) countIfFailed(found []rows.Row) {
+	if found[0].State == rows.Failed {
 		t.Failed++
 	}
 }
 
-// note counts a bundle that was tried, and tells how far the run is.
-func (r *run) note(count func(*Tally)) error {
+// noteTried counts a bundle that was tried, and tells how far the run is.
+func (r *run) noteTried(count func(*Tally)) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	count(&r.tally)

@@ -52,8 +52,8 @@ func openStore(o *Options) (*store, error) {
 			return nil, err
 		}
 	}
-	err := s.locked(func() (err error) {
-		if err = s.removeDead(); err != nil {
+	err := s.changeLocked(func() (err error) {
+		if err = s.removeDeadRuns(); err != nil {
 			return err
 		}
 		if s.temp, err = os.MkdirTemp(s.dir, runPattern); err != nil {
@@ -83,8 +83,8 @@ func flock(file *os.File, how int) error {
 	}
 }
 
-// locked calls change while no other run changes names in the directory.
-func (s *store) locked(change func() error) error {
+// changeLocked calls change while no other run changes names in the directory.
+func (s *store) changeLocked(change func() error) error {
 	lock, err := os.OpenFile(filepath.Join(s.dir, lockName), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return err
@@ -96,9 +96,9 @@ func (s *store) locked(change func() error) error {
 	return change()
 }
 
-// removeDead removes the directories of runs that do not live any more. On a file system without
-// locks nothing tells, and they stay.
-func (s *store) removeDead() error {
+// removeDeadRuns removes the directories of runs that do not live any more. On a file system
+// without locks nothing tells, and they stay.
+func (s *store) removeDeadRuns() error {
 	dirs, err := filepath.Glob(filepath.Join(escapeGlob(s.dir), runPattern))
 	if err != nil {
 		return err
@@ -153,17 +153,17 @@ func syncDir(path string) error {
 }
 
 // workDir is an empty directory for the results of one bundle.
-func (s *store) workDir(place int) (string, error) {
-	dir := filepath.Join(s.temp, strconv.Itoa(place))
+func (s *store) workDir(slot int) (string, error) {
+	dir := filepath.Join(s.temp, strconv.Itoa(slot))
 	return dir, errors.Join(os.RemoveAll(dir), os.Mkdir(dir, 0o755))
 }
 
-func (s *store) rowsOf(name string) string { return filepath.Join(s.dir, rowsDir, name+".jsonl") }
+func (s *store) rowsPath(name string) string { return filepath.Join(s.dir, rowsDir, name+".jsonl") }
 
 // readKnown reads the rows of a bundle that are there; nil if there are none, or none that can be
 // read, or a report of them is missing.
 func (s *store) readKnown(name string) []rows.Row {
-	text, err := os.ReadFile(s.rowsOf(name))
+	text, err := os.ReadFile(s.rowsPath(name))
 	if err != nil {
 		return nil
 	}
@@ -182,29 +182,29 @@ func (s *store) readKnown(name string) []rows.Row {
 	return known
 }
 
-// isMade says that rows were made by this version, with these rules and settings.
-func (s *store) isMade(row *rows.Row) bool {
+// isMadeAlike says that rows were made by this version, with these rules and settings.
+func (s *store) isMadeAlike(row *rows.Row) bool {
 	return Identity{string(row.Version), string(row.Catalog), string(row.Settings)} == s.Identity
 }
 
 // hasPages says that every report of a bundle has its page, where this run makes them.
 func (s *store) hasPages(known []rows.Row) bool {
 	return !s.pages || !slices.ContainsFunc(known, func(row rows.Row) bool {
-		_, err := os.Stat(filepath.Join(s.dir, pageOf(string(row.Report))))
+		_, err := os.Stat(filepath.Join(s.dir, pagePath(string(row.Report))))
 		return row.Report != "" && err != nil
 	})
 }
 
-// restamp gives the rows of a bundle that are still good the labels of this run, and the first of
-// the names that it has. It returns them; nil if there are none.
-func (s *store) restamp(sum, path string) (known []rows.Row, err error) {
-	if known = s.readKnown(sum); known == nil || !s.isMade(&known[0]) || !s.hasPages(known) {
+// relabelRows gives the rows of a bundle that are still good the labels of this run, and the first
+// of the names that it has. It returns them; nil if there are none.
+func (s *store) relabelRows(sum, path string) (known []rows.Row, err error) {
+	if known = s.readKnown(sum); known == nil || !s.isMadeAlike(&known[0]) || !s.hasPages(known) {
 		return nil, nil
 	}
 	if s.chooseName(known, path) == known[0].Path && maps.Equal(known[0].Labels, s.labels) {
 		return known, nil
 	}
-	return known, s.publish(sum, path, known)
+	return known, s.publishRows(sum, path, known)
 }
 
 // commit gives the results of a bundle their names: first the reports, then the rows. The reports
@@ -232,17 +232,17 @@ func (s *store) commit(sum, path, dir string, found []rows.Row) error {
 	for i := range found {
 		found[i].Bundle, found[i].Report = rows.Text(sum), names[found[i].Report]
 	}
-	if err := s.publish(sum, path, found); err != nil {
+	if err := s.publishRows(sum, path, found); err != nil {
 		return err
 	}
-	return errors.Join(s.removeOldReports(sum, len(names)-1), removeIfThere(s.rowsOf(unreadName(path))))
+	return errors.Join(s.removeOldReports(sum, len(names)-1), removeIfThere(s.rowsPath(unreadName(path))))
 }
 
 // moveReport gives a report its name, and its page, too. A page of an earlier report goes.
 func (s *store) moveReport(from, to string) error {
-	err := removeIfThere(pageOf(to))
+	err := removeIfThere(pagePath(to))
 	if s.pages && err == nil {
-		err = os.Rename(pageOf(from), pageOf(to))
+		err = os.Rename(pagePath(from), pagePath(to))
 	}
 	return errors.Join(err, os.Rename(from, to))
 }
@@ -255,7 +255,7 @@ func (s *store) removeOldReports(sum string, made int) error {
 			ending = fmt.Sprintf("-%d.json", n)
 		}
 		name := filepath.Join(s.dir, reportsDir, sum+ending)
-		if err := removeIfThere(pageOf(name)); err != nil {
+		if err := removeIfThere(pagePath(name)); err != nil {
 			return err
 		}
 		switch err := os.Remove(name); {
@@ -282,11 +282,11 @@ func unreadName(path string) string {
 
 // commitUnread notes that a bundle could not be read.
 func (s *store) commitUnread(path string, failed []rows.Row) error {
-	return s.publish(unreadName(path), path, failed)
+	return s.publishRows(unreadName(path), path, failed)
 }
 
-// publish writes rows under their name, with what all rows of a run have.
-func (s *store) publish(name, path string, all []rows.Row) error {
+// publishRows writes rows under their name, with what all rows of a run have.
+func (s *store) publishRows(name, path string, all []rows.Row) error {
 	for {
 		at := s.chooseName(s.readKnown(name), path)
 		temp, err := s.writeRows(at, all)
@@ -294,11 +294,11 @@ func (s *store) publish(name, path string, all []rows.Row) error {
 			return err
 		}
 		late := false
-		err = s.locked(func() error {
+		err = s.changeLocked(func() error {
 			if late = s.chooseName(s.readKnown(name), path) != at; late { // another run knows the bundle, too
 				return os.Remove(temp)
 			}
-			return os.Rename(temp, s.rowsOf(name))
+			return os.Rename(temp, s.rowsPath(name))
 		})
 		if err != nil || !late {
 			return err
@@ -333,9 +333,10 @@ func (s *store) writeRows(at rows.Text, all []rows.Row) (temp string, err error)
 	return file.Name(), errors.Join(rows.Write(file, all), file.Chmod(0o644), file.Sync(), file.Close())
 }
 
-// merge writes the rows of all bundles into one file, in the order of their sums. It counts them.
-func (s *store) merge() (lines, bundles int, err error) {
-	err = s.locked(func() error {
+// mergeRows writes the rows of all bundles into one file, in the order of their sums. It counts
+// them.
+func (s *store) mergeRows() (lines, bundles int, err error) {
+	err = s.changeLocked(func() error {
 		lines, bundles = 0, 0
 		names, err := filepath.Glob(filepath.Join(escapeGlob(s.dir), rowsDir, "*.jsonl")) // in order
 		if err != nil {

@@ -27,8 +27,8 @@ const (
 	maxStderr = 64 << 10
 )
 
-// pageOf is the page of HTML beside a JSON report.
-func pageOf(report string) string { return strings.TrimSuffix(report, ".json") + ".html" }
+// pagePath is the page of HTML beside a JSON report.
+func pagePath(report string) string { return strings.TrimSuffix(report, ".json") + ".html" }
 
 // StatusMachine is the exit status of a worker that could not do its work for a reason that is not
 // the bundle's, as a full disk.
@@ -84,7 +84,7 @@ func Work(ctx context.Context, o incident.Options, t Task) error {
 		look := report.Options{Version: t.Version, Full: true, Inputs: o.Paths}
 		err := writeFile(filepath.Join(t.Dir, string(made[0].Report)), func(w io.Writer) error { return report.JSON(w, inc, look) })
 		if err == nil && t.Pages {
-			err = writeFile(pageOf(filepath.Join(t.Dir, string(made[0].Report))), func(w io.Writer) error { return report.HTML(w, inc, look) })
+			err = writeFile(pagePath(filepath.Join(t.Dir, string(made[0].Report))), func(w io.Writer) error { return report.HTML(w, inc, look) })
 		}
 		if err != nil {
 			return err
@@ -110,7 +110,7 @@ func listNodes(ctx context.Context, o incident.Options) (nodes []string, first *
 	return nodes[:min(len(nodes), maxNodes)], inc, nil
 }
 
-// rowsOf are the rows of an incident. Where nothing could be read, they say why.
+// rowsPath are the rows of an incident. Where nothing could be read, they say why.
 func rowsOf(inc *incident.Incident) []rows.Row {
 	if !inc.Unread {
 		return rows.Of(inc)

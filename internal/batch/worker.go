@@ -160,7 +160,7 @@ func (w *Worker) explainEnd(e *ended) string {
 		return fmt.Sprintf("its worker was killed by signal %v", e.state.Sys().(syscall.WaitStatus).Signal())
 	}
 	reason := e.reason()
-	if strings.Contains(reason, "out of memory") || strings.Contains(reason, "cannot allocate memory") || e.hasCrashed() && e.peak() > w.Memory/2 {
+	if strings.Contains(reason, "out of memory") || strings.Contains(reason, "cannot allocate memory") || e.hasCrashed() && e.peakMemory() > w.Memory/2 {
 		return fmt.Sprintf("it needs more memory than %d MiB (--memory)", w.Memory>>20)
 	}
 	return reason
@@ -172,9 +172,9 @@ const crashed = 2
 // hasCrashed says that a worker did not end by itself.
 func (e *ended) hasCrashed() bool { return e.state.ExitCode() == crashed }
 
-// peak is how much memory a worker had at most, in bytes. Go's runtime does not always get as far
-// as to say that the bound was reached.
-func (e *ended) peak() int64 {
+// peakMemory is how much memory a worker had at most, in bytes. Go's runtime does not always get as
+// far as to say that the bound was reached.
+func (e *ended) peakMemory() int64 {
 	usage, ok := e.state.SysUsage().(*syscall.Rusage)
 	if !ok {
 		return 0

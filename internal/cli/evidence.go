@@ -30,7 +30,7 @@ type Evidence struct {
 	Rules  []string // directories of a user's own rules
 }
 
-// BindFlags makes flags of cmd of all of it but the inputs and the rules.
+// BindFlags gives cmd a flag for each field, but for the inputs and the rules.
 func (e *Evidence) BindFlags(cmd *cobra.Command) {
 	e.BindReading(cmd)
 	cmd.Flags().StringVar(&e.node, "node", "", "the `NAME` of the node to look at, where the inputs hold several; the only one with a stall when not given")
@@ -146,7 +146,7 @@ func LoadIncident(ctx context.Context, o incident.Options, s Streams) (*incident
 	if inc == nil {
 		return nil, err
 	}
-	warnOfFlags(s.Err, inc)
+	warnOfIgnoredFlags(s.Err, inc)
 	return inc, nil
 }
 
@@ -166,8 +166,8 @@ func warnOfNodes(w io.Writer, inc *incident.Incident) {
 	}
 }
 
-// warnOfFlags names the files whose lines prove a flag wrong.
-func warnOfFlags(w io.Writer, inc *incident.Incident) {
+// warnOfIgnoredFlags names the files whose lines prove a flag wrong.
+func warnOfIgnoredFlags(w io.Writer, inc *incident.Incident) {
 	var all []string
 	for _, c := range inc.Timeline.Clocks {
 		if c.Ignored != "" {

@@ -152,7 +152,7 @@ func listProcesses(t *task, out itemWriter) result {
 			switch r.outcome {
 			case "":
 				if p.Comm == "kubelet" {
-					out.sendNote(note{Fleet: fleet.OfArguments(strings.Split(string(content), "\x00"))})
+					out.sendNote(note{Fleet: fleet.OfKubeletArguments(strings.Split(string(content), "\x00"))})
 				}
 				if line := strings.TrimSpace(strings.ReplaceAll(string(content), "\x00", " ")); line != "" {
 					args = joinOnOneLine(line)

@@ -166,13 +166,13 @@ func (e *Event) Get(key Key) (v Value, ok bool) {
 	}
 	switch key {
 	case FieldContainer:
-		return knownText(e.IDs.Container)
+		return textIfSet(e.IDs.Container)
 	case FieldSandbox:
-		return knownText(e.IDs.Sandbox)
+		return textIfSet(e.IDs.Sandbox)
 	case FieldPod:
-		return knownText(e.IDs.Pod)
+		return textIfSet(e.IDs.Pod)
 	case FieldPodUID:
-		return knownText(e.IDs.PodUID)
+		return textIfSet(e.IDs.PodUID)
 	case FieldPID:
 		return Int(int64(e.IDs.PID)), e.IDs.PID != 0
 	case FieldTID:
@@ -180,22 +180,22 @@ func (e *Event) Get(key Key) (v Value, ok bool) {
 	case FieldGoroutine:
 		return Int(int64(e.IDs.Goroutine)), e.IDs.Goroutine != 0
 	case FieldLock:
-		return knownText(e.IDs.Lock)
+		return textIfSet(e.IDs.Lock)
 	case FieldDuration:
 		return Duration(e.Duration()), !e.End.IsZero()
 	case FieldOpen:
 		return Bool(e.Open), true
 	case FieldComponent:
-		return knownText(e.Component)
+		return textIfSet(e.Component)
 	case FieldLevel:
 		return String(e.Level.String()), e.Level != NoLevel
 	case FieldSource:
-		return knownText(e.Source)
+		return textIfSet(e.Source)
 	}
 	return Value{}, false
 }
 
-func knownText(s string) (Value, bool) { return String(s), s != "" }
+func textIfSet(s string) (Value, bool) { return String(s), s != "" }
 
 // Duration is End-Start, zero for an instant. AtLeast says whether it is a lower bound.
 func (e *Event) Duration() time.Duration {

@@ -145,7 +145,7 @@ func (f *file) readDumpsOfLog(ctx context.Context, read parse.Records, r io.Read
 // so that the reader's record stays off the heap: there are millions of them.
 func (f *file) addDumpsWritten(rec event.Record) {
 	nameForeignUnit(&rec, f.place)
-	for _, e := range messages.Record(nil, &rec) {
+	for _, e := range messages.Append(nil, &rec) {
 		if e.Kind == event.KindDumpWritten {
 			f.events.addEvent(&e)
 		}

@@ -53,8 +53,8 @@ func (m *eventMaker) makeEvents(l *line) {
 	if m.countLine(l) {
 		return
 	}
-	m.made = messages.Record(m.made[:0], rec)
-	e, asked := m.lines.Record(rec, strings.TrimSuffix(l.source.Name, ".log"))
+	m.made = messages.Append(m.made[:0], rec)
+	e, asked := m.lines.EventOf(rec, strings.TrimSuffix(l.source.Name, ".log"))
 	if asked {
 		if m.asked++; m.asked <= maxAsked {
 			m.made = append(m.made, e)
@@ -86,7 +86,7 @@ func (m *eventMaker) addLatePair(l *line, e *event.Event) {
 	at := e.Start.T
 	switch {
 	case e.Kind == event.KindNodeNotReady || e.Kind == event.KindNodeReady:
-		told, ok := kubelet.Heartbeat(&l.Record)
+		told, ok := kubelet.HeartbeatTime(&l.Record)
 		if !ok {
 			return
 		}
@@ -183,7 +183,7 @@ func (m *eventMaker) countNoise(e *event.Event) {
 		}
 		n.last, n.pid = at, e.IDs.PID
 		m.noise[key] = n
-		noise.Count(m.events.eventAt(n.slot), at.Sub(n.begin))
+		noise.CountLine(m.events.eventAt(n.slot), at.Sub(n.begin))
 		return
 	}
 	if m.noise == nil {

@@ -107,7 +107,7 @@ func (r *lineReader) readFile(ctx context.Context, path string, in parse.Opened)
 		}
 		nameRelayedUnit(&rec)
 		nameForeignUnit(&rec, place)
-		e := messages.Line(&rec)
+		e := messages.NewLogLine(&rec)
 		e.Start, e.Basis = at, clock.basis
 		if !r.filter.MatchesComponent(e.Component) {
 			continue

@@ -247,7 +247,7 @@ func (m *eventMaker) makeLatest() {
 			continue
 		}
 		l := &r.latest.latest
-		m.made = messages.Record(m.made[:0], &l.Record)
+		m.made = messages.Append(m.made[:0], &l.Record)
 		if i := slices.Index(r.latest.events, r); i < len(m.made) {
 			m.made[i].Host = l.Host
 			*m.events.eventAt(r.last) = m.made[i]

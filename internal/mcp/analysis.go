@@ -41,9 +41,9 @@ func (in *AskAnalysis) flags() (flags []string) {
 	return flags
 }
 
-// about is a question about the bundle, which a command answers.
-func (s *Server) about(b *Bundle, command string) (*question, error) {
-	at, err := s.dirs.find(b.Input)
+// newQuestion is a question about the bundle, which a command answers.
+func (s *Server) newQuestion(b *Bundle, command string) (*question, error) {
+	at, err := s.dirs.findPlace(b.Input)
 	q := &question{command: command, places: []place{at}}
 	for name, value := range map[string]string{"node": b.Node, "tz": b.Zone} {
 		if value != "" {
@@ -223,17 +223,17 @@ type NotRead struct {
 }
 
 func (s *Server) addAnalysis() {
-	tool(s, "analyze", "Find the cause in a bundle", []string{
+	addTool(s, "analyze", "Find the cause in a bundle", []string{
 		"Analyse a bundle that was collected on a Kubernetes node, and say why its container runtime hung and the node went NotReady:",
 		"the state (how far the evidence goes), the headline, the root cause with the lines that prove it, stalls, episodes, and what was not read.",
 		"Start here. A large bundle takes a minute; the answer is kept, so that the other tools are fast.",
 	}, s.analyze)
-	tool(s, "hypotheses", "What speaks for and against each cause", []string{
+	addTool(s, "hypotheses", "What speaks for and against each cause", []string{
 		"List the causes for which something speaks, the surer first: verdict, the chain of steps from cause to symptom for those that are found,",
 		"the evidence for and against each as path:line with the line, what an expert would look for and is not there, and which command would decide.",
 		"With rule only that one. Check the quoted lines with the tool lines.",
 	}, s.hypotheses)
-	tool(s, "next", "What to do next", []string{
+	addTool(s, "next", "What to do next", []string{
 		"Say what to do next about a bundle: commands that decide between causes (each with the rules between which it decides),",
 		"the inputs that would make the finding certain, and, where a cause is found, what to do now and for good.",
 		"Each command has its hazard. The commands are for a person on the node; this server runs none.",
@@ -241,7 +241,7 @@ func (s *Server) addAnalysis() {
 }
 
 func (s *Server) loadReport(ctx context.Context, req *sdk.CallToolRequest, in *AskAnalysis) (*report, answer, error) {
-	q, err := s.about(&in.Bundle, "analyze")
+	q, err := s.newQuestion(&in.Bundle, "analyze")
 	if err != nil {
 		return nil, answer{}, err
 	}
@@ -284,7 +284,7 @@ func (s *Server) analyze(ctx context.Context, req *sdk.CallToolRequest, in AskAn
 		}
 	}
 	out.Total = len(r.Findings)
-	return finish(out, "%s", out.inShort())
+	return boundAnswer(out, "%s", out.summarize())
 }
 
 // brief is a finding in short.
@@ -297,8 +297,8 @@ func (f *Finding) brief() Brief {
 	return b
 }
 
-// inShort says what was found, in words that are not from the bundle.
-func (a *Answer) inShort() string {
+// summarize says what was found, in words that are not from the bundle.
+func (a *Answer) summarize() string {
 	var said strings.Builder
 	fmt.Fprintf(&said, "State: %s.", a.State)
 	for _, f := range a.Findings {
@@ -344,7 +344,7 @@ func (s *Server) hypotheses(ctx context.Context, req *sdk.CallToolRequest, in As
 	if err != nil {
 		return nil, nil, err
 	}
-	all := r.weigh(in.Rule)
+	all := r.mergeByRule(in.Rule)
 	out := &Hypotheses{}
 	out.Hypotheses, out.Page = takePage(all, in.Paging, 5)
 	var said []string
@@ -354,11 +354,11 @@ func (s *Server) hypotheses(ctx context.Context, req *sdk.CallToolRequest, in As
 	if len(all) == 0 {
 		said = append(said, "nothing speaks for it in this bundle, or for any rule")
 	}
-	return finish(out, "%s. %d in all.", strings.Join(said, "; "), len(all))
+	return boundAnswer(out, "%s. %d in all.", strings.Join(said, "; "), len(all))
 }
 
-// weigh puts findings and hypotheses together, rule by rule; rule chooses one.
-func (r *report) weigh(rule string) []Weighed {
+// mergeByRule puts findings and hypotheses together, rule by rule; rule chooses one.
+func (r *report) mergeByRule(rule string) []Weighed {
 	all := []Weighed{}
 	for _, h := range r.Hypotheses {
 		if rule != "" && string(h.Rule) != rule {
@@ -411,7 +411,7 @@ func (s *Server) next(ctx context.Context, req *sdk.CallToolRequest, in AskAnaly
 		return nil, nil, err
 	}
 	out := &Next{State: r.Incident.State, Decide: few(r.Next, 5), Certain: []Missing{}, Now: []Action{}, Durable: []Text{}}
-	if f := r.root(); f != nil {
+	if f := r.rootFinding(); f != nil {
 		out.Rule, out.Verdict, out.Certain = f.Rule, f.Verdict, few(f.Missing, 5)
 		out.Now, out.Durable = few(f.Remediation.Actions, 6), few(f.Remediation.Durable, 6)
 	}
@@ -420,11 +420,11 @@ func (s *Server) next(ctx context.Context, req *sdk.CallToolRequest, in AskAnaly
 	if out.Rule != "" {
 		said += fmt.Sprintf(" %d actions for %s (%s).", len(out.Now), out.Rule, out.Verdict)
 	}
-	return finish(out, "%s They are for a person on the node; tell the hazard of each.", said)
+	return boundAnswer(out, "%s They are for a person on the node; tell the hazard of each.", said)
 }
 
-// root is the finding that the report is about; nil for none.
-func (r *report) root() *Finding {
+// rootFinding is the finding that the report is about; nil for none.
+func (r *report) rootFinding() *Finding {
 	i := slices.IndexFunc(r.Findings, func(f Finding) bool { return f.Role == "root" || f.Role == "notready" })
 	if i < 0 && len(r.Findings) > 0 {
 		i = 0

@@ -61,7 +61,7 @@ func (s *Server) ask(ctx context.Context, req *sdk.CallToolRequest, q *question)
 	case <-ctx.Done():
 		return answer{}, ctx.Err()
 	}
-	a, err := s.work(ctx, req, q, size)
+	a, err := s.askWorker(ctx, req, q, size)
 	if err == nil {
 		a.key = key
 		s.answers.keep(a)
@@ -97,8 +97,8 @@ func (q *question) arguments(analyses []string) []string {
 	return append(args, q.last...)
 }
 
-// work runs a worker, and tells the client how far it is.
-func (s *Server) work(ctx context.Context, req *sdk.CallToolRequest, q *question, size int64) (answer, error) {
+// askWorker runs a worker, and tells the client how far it is.
+func (s *Server) askWorker(ctx context.Context, req *sdk.CallToolRequest, q *question, size int64) (answer, error) {
 	held := s.dirs[0].held
 	for i := range q.places {
 		if i > 0 && q.places[i].dir.held != held {
@@ -204,13 +204,13 @@ const maxSaid = 1000
 
 // warnings are what a worker said besides its answer.
 func warnings(stderr []byte) string {
-	return clip(strings.Join(saidLines(stderr, false), "\n"), maxSaid)
+	return clip(strings.Join(listMessages(stderr, false), "\n"), maxSaid)
 }
 
 // hints are what a worker proposed.
-func hints(stderr []byte) string { return strings.Join(saidLines(stderr, true), "\n") }
+func hints(stderr []byte) string { return strings.Join(listMessages(stderr, true), "\n") }
 
-func saidLines(stderr []byte, hints bool) (said []string) {
+func listMessages(stderr []byte, hints bool) (said []string) {
 	for line := range strings.Lines(string(stderr)) {
 		text, ok := strings.CutPrefix(strings.TrimSpace(line), "plegdiag: ")
 		hint, isHint := strings.CutPrefix(text, "hint: ")

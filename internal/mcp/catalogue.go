@@ -14,14 +14,14 @@ import (
 )
 
 func (s *Server) addTools() {
-	tool(s, "bundles", "List what can be analysed", []string{
+	addTool(s, "bundles", "List what can be analysed", []string{
 		"List one directory below those that this server was started with: archives, directories and files, each with its path for the other tools.",
 		"Begin without dir. A directory can be a bundle by itself, when it holds logs, dumps and traces of a node.",
 	}, s.bundles)
 	s.addAnalysis()
 	s.addEvidence()
 	s.addDumps()
-	tool(s, "rules", "The catalogue of known causes", []string{
+	addTool(s, "rules", "The catalogue of known causes", []string{
 		"Look into the catalogue of causes that plegdiag knows: action list (id and title of each), explain (with id: mechanism, steps, versions, what it needs,",
 		"what to do, references) or events (with id: a kind of event or a group of kinds, and its fields; without: all kinds).",
 	}, s.rules)
@@ -53,9 +53,9 @@ func (s *Server) bundles(_ context.Context, _ *sdk.CallToolRequest, in AskBundle
 			out.Entries = append(out.Entries, Listed{s.dirs[i].name, "directory", 0})
 		}
 		out.Total = len(out.Entries)
-		return finish(out, "%d directories.", len(out.Entries))
+		return boundAnswer(out, "%d directories.", len(out.Entries))
 	}
-	at, err := s.dirs.find(path.Join(".", in.Dir))
+	at, err := s.dirs.findPlace(path.Join(".", in.Dir))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -64,7 +64,7 @@ func (s *Server) bundles(_ context.Context, _ *sdk.CallToolRequest, in AskBundle
 		return nil, nil, err
 	}
 	out.Entries, out.Page = takePage(entries, in.Paging, 100)
-	return finish(out, "%d of %d entries.", len(out.Entries), len(entries))
+	return boundAnswer(out, "%d of %d entries.", len(out.Entries), len(entries))
 }
 
 // list lists a directory. Names that begin with a dot are passed over.
@@ -160,7 +160,7 @@ func (s *Server) rules(ctx context.Context, req *sdk.CallToolRequest, in AskRule
 	}
 	if in.Action == "explain" {
 		out.Explained = clip(string(a.out), pageBytes)
-		return finish(out, "Rule %q in %d bytes.", clean(in.ID, 100), len(a.out))
+		return boundAnswer(out, "Rule %q in %d bytes.", clean(in.ID, 100), len(a.out))
 	}
 	var doc struct {
 		Rules []Listing
@@ -176,9 +176,9 @@ func (s *Server) rules(ctx context.Context, req *sdk.CallToolRequest, in AskRule
 			}
 		}
 		out.Kinds, out.Page = takePage(doc.Kinds, in.Paging, 60)
-		return finish(out, "%d of %d kinds of events.", len(out.Kinds), out.Total)
+		return boundAnswer(out, "%d of %d kinds of events.", len(out.Kinds), out.Total)
 	}
 	slices.SortFunc(doc.Rules, func(a, b Listing) int { return strings.Compare(string(a.ID), string(b.ID)) })
 	out.Rules, out.Page = takePage(doc.Rules, in.Paging, 100)
-	return finish(out, "%d of %d rules.", len(out.Rules), out.Total)
+	return boundAnswer(out, "%d of %d rules.", len(out.Rules), out.Total)
 }

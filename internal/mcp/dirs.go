@@ -66,8 +66,8 @@ type place struct {
 // errOutside is the answer to a path that leads elsewhere.
 var errOutside = errors.New("not a path below the directories that this server was started with; the tool bundles lists them")
 
-// find finds what a client names.
-func (d dirs) find(input string) (place, error) {
+// findPlace finds what a client names.
+func (d dirs) findPlace(input string) (place, error) {
 	rel := path.Clean(input)
 	if input == "" || !filepath.IsLocal(rel) {
 		return place{}, errOutside

@@ -11,15 +11,15 @@ import (
 )
 
 func (s *Server) addDumps() {
-	tool(s, "stacks", "Goroutine dumps: who waits for whom", []string{
+	addTool(s, "stacks", "Goroutine dumps: who waits for whom", []string{
 		"Read the goroutine dumps of a bundle: view locks (who holds each lock, who waits, and what the chain of waits ends in) or",
 		"groups (goroutines by stack, the longest waits first). A holder is observed or inferred; no holder is guessed.",
 	}, s.stacks)
-	tool(s, "syscalls", "Traces of system calls", []string{
+	addTool(s, "syscalls", "Traces of system calls", []string{
 		"Read the strace output of a bundle: view open (calls that had not returned), slowest, calls (the table of strace -c) or",
 		"dbus (messages of D-Bus, and calls without an answer).",
 	}, s.syscalls)
-	tool(s, "compare", "Two bundles side by side", []string{
+	addTool(s, "compare", "Two bundles side by side", []string{
 		"Compare two bundles, as before and after a fix, or a sick node and a healthy one: stalls, calls of the CRI, findings gained and lost,",
 		"facts that differ. lost and gained are said only where the other side rules the rule out; unknown has its reason.",
 	}, s.compare)
@@ -118,7 +118,7 @@ type stackDocument struct {
 const maxFrames = 12
 
 func (s *Server) stacks(ctx context.Context, req *sdk.CallToolRequest, in AskStacks) (*sdk.CallToolResult, *Stacks, error) {
-	at, err := s.dirs.find(in.Input)
+	at, err := s.dirs.findPlace(in.Input)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -137,7 +137,7 @@ func (s *Server) stacks(ctx context.Context, req *sdk.CallToolRequest, in AskSta
 		out.Dumps = append(out.Dumps, summary)
 		for _, l := range d.Locks {
 			l.Dump = d.Path
-			out.Locks = append(out.Locks, l.inShort())
+			out.Locks = append(out.Locks, l.shortened())
 		}
 		for _, g := range d.Groups {
 			g.Dump, g.Frames = d.Path, shortFrames(g.Frames)
@@ -157,10 +157,10 @@ func (s *Server) stacks(ctx context.Context, req *sdk.CallToolRequest, in AskSta
 	default:
 		return nil, nil, fmt.Errorf("view %q is none of locks, groups", in.View)
 	}
-	return finish(out, "%d dumps, %d locks that are waited for, %d groups of goroutines.", len(doc.Dumps), locks, groups)
+	return boundAnswer(out, "%d dumps, %d locks that are waited for, %d groups of goroutines.", len(doc.Dumps), locks, groups)
 }
 
-func (l Lock) inShort() Lock {
+func (l Lock) shortened() Lock {
 	for _, w := range l.Waiters {
 		l.Waiting += max(w.Count, 1)
 	}
@@ -262,7 +262,7 @@ type traceDocument struct {
 }
 
 func (s *Server) syscalls(ctx context.Context, req *sdk.CallToolRequest, in AskSyscalls) (*sdk.CallToolResult, *Syscalls, error) {
-	at, err := s.dirs.find(in.Input)
+	at, err := s.dirs.findPlace(in.Input)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -283,7 +283,7 @@ func (s *Server) syscalls(ctx context.Context, req *sdk.CallToolRequest, in AskS
 			}
 		}
 		if in.View == "calls" {
-			out.Table = append(out.Table, tableOf(t.Path, t.Calls)...)
+			out.Table = append(out.Table, sortCallCounts(t.Path, t.Calls)...)
 		}
 		if in.View == "dbus" {
 			for _, m := range t.DBus {
@@ -303,7 +303,7 @@ func (s *Server) syscalls(ctx context.Context, req *sdk.CallToolRequest, in AskS
 	default:
 		return nil, nil, fmt.Errorf("view %q is none of open, slowest, calls, dbus", in.View)
 	}
-	return finish(out, "%d traces, %d calls that had not returned; %d rows in this view.", len(doc.Traces), open, out.Total)
+	return boundAnswer(out, "%d traces, %d calls that had not returned; %d rows in this view.", len(doc.Traces), open, out.Total)
 }
 
 // call is a call as it is answered.
@@ -316,8 +316,8 @@ func (t *theirCall) call(trace Text) Call {
 	return c
 }
 
-// tableOf are the rows of a table of calls, the longest first.
-func tableOf(path Text, calls map[Text]CallCount) (rows []CallCount) {
+// sortCallCounts are the rows of a table of calls, the longest first.
+func sortCallCounts(path Text, calls map[Text]CallCount) (rows []CallCount) {
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		row := calls[name]
 		row.Path, row.Name = path, name
@@ -416,7 +416,7 @@ type comparison struct {
 func (s *Server) compare(ctx context.Context, req *sdk.CallToolRequest, in AskCompare) (*sdk.CallToolResult, *Compared, error) {
 	q := &question{command: "compare"}
 	for _, input := range []string{in.Before, in.After} {
-		at, err := s.dirs.find(input)
+		at, err := s.dirs.findPlace(input)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%q: %w", clean(input, maxQuote), err)
 		}
@@ -439,5 +439,5 @@ func (s *Server) compare(ctx context.Context, req *sdk.CallToolRequest, in AskCo
 	for _, f := range few(doc.Findings, 10) {
 		said = append(said, fmt.Sprintf("%s %s", f.Rule, f.Change))
 	}
-	return finish(out, "%d stalls before, %d after. %s", doc.A.Stalls, doc.B.Stalls, strings.Join(said, "; "))
+	return boundAnswer(out, "%d stalls before, %d after. %s", doc.A.Stalls, doc.B.Stalls, strings.Join(said, "; "))
 }

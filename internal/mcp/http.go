@@ -96,7 +96,7 @@ type guard struct {
 // ServeHTTP implements [http.Handler].
 func (g *guard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	switch {
-	case !g.isOwn(req.Host):
+	case !g.isOwnAddress(req.Host):
 		http.Error(w, "this server does not have that name", http.StatusForbidden)
 	case !g.isOwnOrigin(req.Header.Values("Origin")):
 		http.Error(w, "pages of other origins get no answer", http.StatusForbidden)
@@ -127,8 +127,8 @@ func readBody(w http.ResponseWriter, req *http.Request) bool {
 	return err == nil
 }
 
-// isOwn says whether a host with its port is this server.
-func (g *guard) isOwn(host string) bool {
+// isOwnAddress says whether a host with its port is this server.
+func (g *guard) isOwnAddress(host string) bool {
 	_, port, err := net.SplitHostPort(g.addr)
 	return host == g.addr || err == nil && host == net.JoinHostPort("localhost", port)
 }
@@ -137,7 +137,7 @@ func (g *guard) isOwn(host string) bool {
 func (g *guard) isOwnOrigin(origins []string) bool {
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
-		if err != nil || u.Scheme != "http" || !g.isOwn(u.Host) {
+		if err != nil || u.Scheme != "http" || !g.isOwnAddress(u.Host) {
 			return false
 		}
 	}

@@ -68,8 +68,8 @@ func sizeOf(v any) int {
 // bounded is an answer that knows that it was shortened.
 type bounded interface{ setCut() }
 
-// finish bounds an answer, and puts a short text beside it, in words of plegdiag alone.
-func finish[T bounded](out T, format string, args ...any) (*sdk.CallToolResult, T, error) {
+// boundAnswer bounds an answer, and puts a short text beside it, in words of plegdiag alone.
+func boundAnswer[T bounded](out T, format string, args ...any) (*sdk.CallToolResult, T, error) {
 	for longest, most := maxQuote, 16; sizeOf(out) > MaxAnswer; longest, most = longest/2, max(most/2, 1) {
 		shorter, err := shorten(out, longest, most)
 		if err != nil || longest == 0 {
@@ -117,8 +117,8 @@ func shortenValue(v any, longest, most int) any {
 	return v
 }
 
-// tool adds a tool that only reads.
-func tool[In any, Out bounded](
+// addTool adds a tool that only reads.
+func addTool[In any, Out bounded](
 	s *Server, name, title string, about []string, handle func(ctx context.Context, req *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error),
 ) {
 	no := false

@@ -47,7 +47,7 @@ func TestFinish(t *testing.T) {
 	for range 200 {
 		out.Findings = append(out.Findings, Brief{Rule: "rule", Evidence: []Quote{quote, quote}})
 	}
-	result, short, err := finish(out, "%s", strings.Repeat("t", 1<<20))
+	result, short, err := boundAnswer(out, "%s", strings.Repeat("t", 1<<20))
 	require.NoError(t, err)
 	require.LessOrEqual(t, sizeOf(short), MaxAnswer)
 	require.True(t, short.Cut)
@@ -58,7 +58,7 @@ func TestFinish(t *testing.T) {
 	require.NoError(t, err)
 	require.Less(t, len(text), MaxText+100)
 
-	_, same, err := finish(&Answer{Headline: "short"}, "short")
+	_, same, err := boundAnswer(&Answer{Headline: "short"}, "short")
 	require.NoError(t, err)
 	require.False(t, same.Cut)
 }

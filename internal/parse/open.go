@@ -94,7 +94,7 @@ func (o Opened) restored(path string) Opened {
 		return o
 	}
 	for range maxRestored {
-		restore := lines.Restore(o.Head)
+		restore := lines.FindRestorer(o.Head)
 		if restore == nil {
 			break
 		}

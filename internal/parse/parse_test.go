@@ -20,7 +20,7 @@ import (
 )
 
 func TestGolden(t *testing.T) {
-	for _, name := range parsetest.Samples(t) {
+	for _, name := range parsetest.SampleNames(t) {
 		f := parsetest.Format(t, path.Dir(name))
 		switch f.Reader.(type) {
 		case parse.Dump, parse.Transcript: // of them others have tests
@@ -37,7 +37,7 @@ func TestGolden(t *testing.T) {
 // a diff.
 func TestSniff(t *testing.T) {
 	var out strings.Builder
-	for _, name := range parsetest.Samples(t) {
+	for _, name := range parsetest.SampleNames(t) {
 		head := parsetest.Sample(t, name)
 		head = head[:min(len(head), lines.HeadSize)]
 		f, ok := parse.Detect(head, name)
@@ -105,7 +105,7 @@ func TestDetectByName(t *testing.T) {
 
 // TestUnwanted: the time of a line is known without its text.
 func TestUnwanted(t *testing.T) {
-	for _, name := range parsetest.Samples(t) {
+	for _, name := range parsetest.SampleNames(t) {
 		f := parsetest.Format(t, path.Dir(name))
 		data := parsetest.Sample(t, name)
 		all := parsetest.Read(t, f, data, nil)
@@ -206,7 +206,7 @@ func TestReadErrorIsLast(t *testing.T) {
 }
 
 func TestEarlyStop(t *testing.T) {
-	for _, name := range parsetest.Samples(t) {
+	for _, name := range parsetest.SampleNames(t) {
 		f := parsetest.Format(t, path.Dir(name))
 		data := parsetest.Sample(t, name)
 		for n := range 12 {
@@ -264,7 +264,7 @@ func beside(f func()) { go f() }
 // the same; some are longer than what is read at once.
 func TestLogAhead(t *testing.T) {
 	literals := lines.NewLiterals([]string{"container", "goroutine ", "rror"})
-	for _, name := range parsetest.Samples(t) {
+	for _, name := range parsetest.SampleNames(t) {
 		data := parsetest.Sample(t, name)
 		f, _ := parse.Detect(data[:min(len(data), lines.HeadSize)], name)
 		if _, ok := f.Reader.(parse.Records); !ok || len(data) == 0 || data[len(data)-1] != '\n' {
@@ -289,7 +289,7 @@ func TestLogAhead(t *testing.T) {
 
 // FuzzParse holds the laws of account.check for any bytes and any format.
 func FuzzParse(f *testing.F) {
-	for _, name := range parsetest.Samples(f) {
+	for _, name := range parsetest.SampleNames(f) {
 		b := parsetest.Sample(f, name)
 		f.Add(b[:min(len(b), 4096)], true)
 	}

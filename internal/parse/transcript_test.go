@@ -17,7 +17,7 @@ import (
 
 // TestSections: what the sections of each transcript are, and as what each of them is read.
 func TestSections(t *testing.T) {
-	for _, name := range parsetest.Samples(t) {
+	for _, name := range parsetest.SampleNames(t) {
 		if path.Dir(name) != "transcript" {
 			continue
 		}
@@ -105,7 +105,7 @@ func TestTextOfEdges(t *testing.T) {
 
 // FuzzSections: whatever the text, its sections are all of it, in its order.
 func FuzzSections(f *testing.F) {
-	for _, name := range parsetest.Samples(f) {
+	for _, name := range parsetest.SampleNames(f) {
 		if strings.HasSuffix(name, ".log") {
 			data := parsetest.Sample(f, name)
 			f.Add(data[:min(len(data), 2000)])

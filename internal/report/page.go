@@ -45,18 +45,18 @@ func (p *page) writeOpening(w *html.Writer) {
 <h1>{}</h1>
 <p class="where">node <b>{}</b>, {}</p>
 `, p.Class, o.State.Words(), prose(p.Headline), prose(p.Node), p.Window)
-	w.PutSome("<p class=\"where\">How sure: {}</p>\n", prose(o.Reason))
-	w.PutSome(`<p class="first"><b>Do first:</b> <code class="command">{}</code></p>`, prose(o.Command))
+	w.PutNonEmpty("<p class=\"where\">How sure: {}</p>\n", prose(o.Reason))
+	w.PutNonEmpty(`<p class="first"><b>Do first:</b> <code class="command">{}</code></p>`, prose(o.Command))
 	w.Put("\n")
-	w.PutSome(`<p class="first">{}</p>`, prose(o.Note))
+	w.PutNonEmpty(`<p class="first">{}</p>`, prose(o.Note))
 	w.Put("\n")
-	w.PutSome(`<p class="first"><b>Do first:</b> {}</p>`, prose(o.Advice))
+	w.PutNonEmpty(`<p class="first"><b>Do first:</b> {}</p>`, prose(o.Advice))
 	w.Put("\n")
 	if len(o.Commands) > 0 {
 		writeCommands(w, o.Commands)
 	}
 	w.Put("\n")
-	w.PutSome(`<p class="first"><b>Hazard:</b> {}</p>`, prose(o.Hazard))
+	w.PutNonEmpty(`<p class="first"><b>Hazard:</b> {}</p>`, prose(o.Hazard))
 	w.Put("\n</header>\n")
 }
 
@@ -82,7 +82,7 @@ func (p *page) writeEpisodes(w *html.Writer) {
 			w.Put(`<b class="live">still going on</b> `)
 		}
 		w.Put(`<span class="at">{}</span>: `, e.Window)
-		w.PutSome(`<span class="badge">{}</span> `, e.Verdict)
+		w.PutNonEmpty(`<span class="badge">{}</span> `, e.Verdict)
 		if e.Finding != 0 {
 			w.Put(`<a href="#f{}">{}</a>`, e.Finding, prose(e.Cause))
 		} else {
@@ -91,7 +91,7 @@ func (p *page) writeEpisodes(w *html.Writer) {
 		w.Put("</li>\n")
 	}
 	w.Put("</ol>")
-	w.PutLeft(p.EpisodesLeft)
+	w.PutLeftOut(p.EpisodesLeft)
 	w.Put("</section>\n")
 }
 
@@ -127,7 +127,7 @@ func (p *page) writeToldSteps(w *html.Writer) {
 		s := &p.Steps[i]
 		w.Put(`<li value="{}" data-step="{}"><a href="#{}"><span class="no">{}</span> {} <span class="when">{}`,
 			s.Number, s.Number, s.Anchor, s.Number, prose(s.Text), s.At)
-		w.PutSome(", {}", s.Lasted)
+		w.PutNonEmpty(", {}", s.Lasted)
 		w.Put("</span></a></li>\n")
 	}
 	w.Put("</ol>")
@@ -173,12 +173,12 @@ func (s *pageSection) write(w *html.Writer) {
 		for i := range s.Findings {
 			s.Findings[i].writeFolded(w)
 		}
-		w.PutLeft(s.Left)
+		w.PutLeftOut(s.Left)
 	case s.Closed:
 		w.Put("<section><details")
-		w.PutSome(` id="{}"`, s.ID)
+		w.PutNonEmpty(` id="{}"`, s.ID)
 		w.Put("><summary>{} ({})", s.Title, s.Count)
-		w.PutSome(": {}", s.Remark)
+		w.PutNonEmpty(": {}", s.Remark)
 		w.Put("</summary>")
 		s.writeContent(w)
 		w.Put("</details></section>")
@@ -203,7 +203,7 @@ func (s *pageSection) writeContent(w *html.Writer) {
 	w.Put("\n")
 	s.writeGroups(w)
 	s.writeEvents(w)
-	w.PutLeft(s.Left)
+	w.PutLeftOut(s.Left)
 }
 
 func (s *pageSection) writeLocks(w *html.Writer) {
@@ -231,9 +231,9 @@ func (l *lockBlock) writeFlow(w *html.Writer) {
 	w.Put(`<span class="box">{}</span> <span class="to">→</span> <span class="box">{}: {}</span> <span class="to">→</span> `,
 		l.Waiters, quoted(l.Program), quoted(l.Lock))
 	w.Put(`<span class="box {}">held by {}`, html.If(l.Sure == "inferred", "dashed"), l.Holder)
-	w.PutSome(", {}", l.Sure)
+	w.PutNonEmpty(", {}", l.Sure)
 	w.Put("</span>")
-	w.PutSome(` <span class="to">→</span> <span class="box">{}</span>`, quoted(l.Through))
+	w.PutNonEmpty(` <span class="to">→</span> <span class="box">{}</span>`, quoted(l.Through))
 	w.Put(` <span class="to">→</span> <span class="box bad">{}</span>`, quoted(l.Ends))
 }
 
@@ -260,7 +260,7 @@ func (s *pageSection) writeEvents(w *html.Writer) {
 		w.Put(`<tr id="e{}"><td class="at">{}</td><td class="lasted">{}</td><td>{}</td><td><span class="what">{}</span>`,
 			e.Number, cmp.Or(show.Moment(e.Start.T, e.Basis), "undated"), show.Length(e.Event), quoted(e.Component),
 			quoted(cmp.Or(e.Text, string(e.Kind))))
-		w.PutSome(` <small class="ids">{}</small>`, idText(e.Event))
+		w.PutNonEmpty(` <small class="ids">{}</small>`, idText(e.Event))
 		w.Put("</td><td>")
 		if len(e.Evidence) > 0 {
 			writeQuote(w, e.Evidence[0])
@@ -289,13 +289,13 @@ func (f *findingBlock) write(w *html.Writer) {
 		w.Put("<p><b>{}</b></p>\n", prose(f.Title))
 	}
 	w.Put("<p>{}</p>\n", prose(f.Summary))
-	w.PutSome("<p>container <code>{}</code></p>", prose(f.Container))
+	w.PutNonEmpty("<p>container <code>{}</code></p>", prose(f.Container))
 	w.Put("\n<ol class=\"steps\">\n")
 	for i := range f.Steps {
 		f.Steps[i].write(w)
 	}
 	w.Put("</ol>")
-	w.PutLeft(f.StepsLeft)
+	w.PutLeftOut(f.StepsLeft)
 	w.Put("\n")
 	for i := range f.Parts {
 		w.Put("<h3>{}</h3>", f.Parts[i].Label)
@@ -313,14 +313,14 @@ func (s *stepLine) write(w *html.Writer) {
 		w.Put(` data-step="{}"`, s.Number)
 	}
 	w.Put(`><p><span class="role">{}</span> <span class="at">{}</span>`, s.Role, s.At)
-	w.PutSome(` <span class="lasted">{}</span>`, s.Lasted)
+	w.PutNonEmpty(` <span class="lasted">{}</span>`, s.Lasted)
 	w.Put(` <span class="what">{}</span>`, prose(s.Text))
-	w.PutSome(`<span class="ids" hidden>{}</span>`, s.IDs)
-	w.PutSome(` <span class="edge">{}</span>`, s.Edge)
-	w.PutSome("<br><small>~ {}</small>", prose(s.Basis))
+	w.PutNonEmpty(`<span class="ids" hidden>{}</span>`, s.IDs)
+	w.PutNonEmpty(` <span class="edge">{}</span>`, s.Edge)
+	w.PutNonEmpty("<br><small>~ {}</small>", prose(s.Basis))
 	w.Put("</p>")
 	writeQuotes(w, s.Quotes)
-	w.PutLeft(s.Left)
+	w.PutLeftOut(s.Left)
 	w.Put("</li>\n")
 }
 
@@ -338,11 +338,11 @@ func (l *blockList) write(w *html.Writer) {
 			l.Blocks[i].write(w)
 		}
 	}
-	w.PutLeft(l.Left)
+	w.PutLeftOut(l.Left)
 }
 
 func (b *pageBlock) writeSentence(w *html.Writer) {
-	w.PutSome("<b>{}</b> ", b.Lead)
+	w.PutNonEmpty("<b>{}</b> ", b.Lead)
 	if b.Link != "" {
 		w.Put(`<a rel="noreferrer" href="{}">{}</a>`, html.Address(b.Link), prose(b.Text))
 	} else {
@@ -360,13 +360,13 @@ func (b *pageBlock) write(w *html.Writer) {
 		w.Put("</p>")
 	}
 	writeQuotes(w, b.Quotes)
-	w.PutLeft(b.QuotesLeft)
+	w.PutLeftOut(b.QuotesLeft)
 	for _, c := range b.Commands {
 		writeCommands(w, strings.Split(strings.TrimSpace(c), "\n"))
 	}
-	w.PutSome("<p><small>hazard: {}</small></p>", prose(b.Hazard))
+	w.PutNonEmpty("<p><small>hazard: {}</small></p>", prose(b.Hazard))
 	writeFiles(w, b.Files)
-	w.PutLeft(b.FilesLeft)
+	w.PutLeftOut(b.FilesLeft)
 	w.Put("\n")
 }
 
@@ -431,9 +431,9 @@ func writeFiles(w *html.Writer, files []incident.File) {
 		if !f.Start.IsZero() {
 			w.Put("{}", show.Window(timeline.Window{Start: f.Start, End: f.End}))
 		}
-		w.PutSome(" {}", prose(f.Note))
-		w.PutSome(" <b>error: {}</b>", prose(f.Err))
-		w.PutSome(" first skip: {}", prose(f.FirstSkip))
+		w.PutNonEmpty(" {}", prose(f.Note))
+		w.PutNonEmpty(" <b>error: {}</b>", prose(f.Err))
+		w.PutNonEmpty(" first skip: {}", prose(f.FirstSkip))
 		w.Put("</td></tr>\n")
 	}
 	w.Put("</tbody></table></div>")

@@ -429,9 +429,9 @@ func (s *search) writeChain(f *Finding, m *match) {
 		written.Observed = !s.isInferred(step, said.Steps[step][0]) && s.isObserved(step, order[:n])
 		f.Chain = append(f.Chain, written)
 		f.Open = f.Open || written.AtLeast || written.isLasting()
-		f.Start, f.End = widen(f.Start, f.End, written.Start, lastMoment(written))
+		f.Start, f.End = widenInterval(f.Start, f.End, written.Start, lastMoment(written))
 		if causes = causes || isCausing(written.Role); isCausing(written.Role) {
-			f.Cause.Start, f.Cause.End = widen(f.Cause.Start, f.Cause.End, written.Start, lastMoment(written))
+			f.Cause.Start, f.Cause.End = widenInterval(f.Cause.Start, f.Cause.End, written.Start, lastMoment(written))
 		}
 	}
 	if !causes {
@@ -460,8 +460,8 @@ func lastMoment(s Step) time.Time {
 	return s.End
 }
 
-// widen widens an interval; zero times are none.
-func widen(start, end, from, to time.Time) (time.Time, time.Time) {
+// widenInterval widens an interval; zero times are none.
+func widenInterval(start, end, from, to time.Time) (time.Time, time.Time) {
 	if from.IsZero() {
 		return start, end
 	}
@@ -487,7 +487,7 @@ func (out *Step) addEvents(events []*event.Event) {
 	quoted := map[event.Quote]bool{}
 	for _, e := range events {
 		if newSpan(e).dated {
-			out.Start, out.End = widen(out.Start, out.End, e.Start.T, e.Last().T)
+			out.Start, out.End = widenInterval(out.Start, out.End, e.Start.T, e.Last().T)
 			out.AtLeast = out.AtLeast || e.AtLeast()
 			if e.Start.T.Equal(out.Start) {
 				out.AtMost = e.HasVagueStart()

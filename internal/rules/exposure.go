@@ -41,7 +41,7 @@ func (x *index) checkExposure(r *language.Rule, rule *language.ExposureRule) (Ex
 	e := Exposure{Rule: r.ID, Text: rule.Text}
 	for _, v := range rule.Versions {
 		fact := x.timeline.Facts[v.Fact]
-		if !v.Compiled.Holds(fact.Value) {
+		if !v.Compiled.SurelyContains(fact.Value) {
 			return e, false
 		}
 		e.addReason(v.Fact, fact.Value, fact.Evidence)

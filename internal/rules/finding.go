@@ -49,7 +49,7 @@ type Finding struct {
 // CompareBind compares what two findings have bound to a name. Both says that both have bound it;
 // same that nothing contradicts.
 func (f *Finding) CompareBind(other *Finding, name string) (both, same bool) {
-	a, b := f.rule.FindBind(name), other.rule.FindBind(name)
+	a, b := f.rule.FindVariable(name), other.rule.FindVariable(name)
 	if a < 0 || b < 0 || f.bound[a] == "" || other.bound[b] == "" {
 		return false, true
 	}

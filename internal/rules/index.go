@@ -137,8 +137,8 @@ func (x *index) intern(s string) int32 {
 	return id
 }
 
-// findKey is the number of what a value is looked up by: itself, or its beginning where ids are cut
-// short.
+// findValueKey is the number of what a value is looked up by: itself, or its beginning where ids
+// are cut short.
 func (x *index) findKey(id int32, prefix bool) int32 {
 	if !prefix || len(x.texts[id]) <= minPrefix {
 		return id

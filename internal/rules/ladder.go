@@ -80,7 +80,7 @@ func (x *index) takeSign(t *language.TellRule, events []int32) (sign, bool) {
 	if len(events) >= t.Min && t.Min > 1 {
 		events = x.listRows(t, events)
 	}
-	enough := len(events) >= t.Min && x.lastFor(events, t.Compiled.Lasts) && x.differIn(t, events)
+	enough := len(events) >= t.Min && x.spanAtLeast(events, t.Compiled.Lasts) && x.differIn(t, events)
 	return sign{rule: t, events: events}, enough
 }
 
@@ -99,9 +99,9 @@ func (x *index) differIn(t *language.TellRule, events []int32) bool {
 	return len(seen) >= t.Min
 }
 
-// lastFor says whether some events, in their order, go on for a time. Those without a time do not
-// show it.
-func (x *index) lastFor(events []int32, least time.Duration) bool {
+// spanAtLeast says whether some events, in their order, go on for a time. Those without a time do
+// not show it.
+func (x *index) spanAtLeast(events []int32, least time.Duration) bool {
 	if least == 0 || len(events) == 0 {
 		return true
 	}
@@ -122,7 +122,7 @@ func (x *index) listRows(t *language.TellRule, events []int32) []int32 {
 	}
 	var all []int32
 	for _, row := range byValue {
-		if !x.lastFor(row, t.Compiled.Lasts) {
+		if !x.spanAtLeast(row, t.Compiled.Lasts) {
 			continue
 		}
 		from := 0 // of the events that are in a row and not yet listed
@@ -228,7 +228,7 @@ func (s *search) dropOpposed(tells []sign) (free []sign, against []opposed) {
 		var left []int32
 		hits := s.findSet(&t.rule.Compiled.Events)
 		for _, ev := range t.events {
-			o, found := s.findOpposed(&hits, ev)
+			o, found := s.findContradiction(&hits, ev)
 			if !found {
 				left = append(left, ev)
 			} else if !slices.ContainsFunc(against, func(known opposed) bool { return known.objection == o.objection }) {
@@ -245,8 +245,8 @@ func (s *search) dropOpposed(tells []sign) (free []sign, against []opposed) {
 	return tells, against
 }
 
-// findOpposed returns the first contradiction that has bound what an event of a tell binds.
-func (s *search) findOpposed(tell *found, ev int32) (opposed, bool) {
+// findContradiction returns the first contradiction that has bound what an event of a tell binds.
+func (s *search) findContradiction(tell *found, ev int32) (opposed, bool) {
 	defer func(bound []string) { s.bound = bound }(s.bound)
 	s.bound = make([]string, len(s.rule.Compiled.Variables))
 	at, _ := slices.BinarySearch(tell.events, ev)
@@ -545,9 +545,9 @@ func (s *search) addSigns(f *Finding, w *weighing, near []sign) {
 			step := s.writeSign(t, fresh)
 			f.Chain = append(f.Chain, step)
 			f.Open = f.Open || step.AtLeast || step.isLasting()
-			f.Start, f.End = widen(f.Start, f.End, step.Start, lastMoment(step))
+			f.Start, f.End = widenInterval(f.Start, f.End, step.Start, lastMoment(step))
 			if isCausing(step.Role) {
-				f.Cause.Start, f.Cause.End = widen(f.Cause.Start, f.Cause.End, step.Start, lastMoment(step))
+				f.Cause.Start, f.Cause.End = widenInterval(f.Cause.Start, f.Cause.End, step.Start, lastMoment(step))
 			}
 		}
 	}
@@ -678,15 +678,15 @@ func (s *search) writeHypothesis(w *weighing, findings []Finding, missing []Miss
 // maxNotSeen bounds what is named of what was not seen.
 const maxNotSeen = 3
 
-// listNotSeen names the tells that were not seen, in words. One of which too few events were seen
-// says what is there, one that a listing shows to be otherwise is not missing, what collect met on
-// its way is nothing that anybody looks for, and what another line of the same kind could have said
-// was said otherwise by the line that was seen.
+// listNotSeen names the tells that were not seen, in words. It leaves out a tell of which some
+// events were seen, though too few: they are there. It leaves out one that a listing shows to be
+// otherwise, and one of collect itself, which nobody looks for. It also leaves out what the line
+// that was seen could have said, and did not.
 func (s *search) listNotSeen(w *weighing) []string {
 	var all []string
 	for i := range s.rule.Tells {
 		t := &s.rule.Tells[i]
-		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t }) || len(s.index.findHits(&t.Compiled.Events).events) > 0 || s.index.showsOtherwise(t)
+		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t }) || len(s.index.findHits(&t.Compiled.Events).events) > 0 || s.index.showsOtherState(t)
 		if words := t.Describe(s.rule); !seen && words != "" && !isOfCollect(t) && !isAlternative(t, w.tells) && len(all) < maxNotSeen {
 			all = append(all, words)
 		}
@@ -710,9 +710,9 @@ func isOfCollect(t *language.TellRule) bool {
 	})
 }
 
-// showsOtherwise says that a listing has the process of which a tell asks for a state, by its
+// showsOtherState says that a listing has the process of which a tell asks for a state, by its
 // number, in another state.
-func (x *index) showsOtherwise(t *language.TellRule) bool {
+func (x *index) showsOtherState(t *language.TellRule) bool {
 	return slices.ContainsFunc(t.Compiled.Patterns, func(p language.Pattern) bool {
 		pid := slices.IndexFunc(p.Compiled.Conditions, func(c condition.Condition) bool { return c.Field == string(event.FieldPID) })
 		state := slices.IndexFunc(p.Compiled.Conditions, func(c condition.Condition) bool { return c.Field == string(event.FieldState) })

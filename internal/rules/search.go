@@ -136,8 +136,8 @@ func (s *search) readValue(f *found, i, variable int) string {
 // addAbsences are the steps of a set, and every absence: it may yet be proven.
 func addAbsences(steps uint64) uint64 { return steps | ^uint64(1<<language.MaxSteps-1) }
 
-// findKey returns the same number for all values that may agree.
-func (s *search) findKey(variable int, value string) int32 {
+// findValueKey returns the same number for all values that may agree.
+func (s *search) findValueKey(variable int, value string) int32 {
 	if s.rule.Compiled.Variables[variable].Prefix && len(value) > minPrefix {
 		value = value[:minPrefix]
 	}
@@ -442,7 +442,7 @@ func (s *search) listAgreeing(f *found) [2][]int32 {
 			continue
 		}
 		lists := s.index.listByKey(f.values[v])
-		keyed, free := lists[s.findKey(v, value)], lists[0]
+		keyed, free := lists[s.findValueKey(v, value)], lists[0]
 		if len(keyed)+len(free) < len(fewest[0])+len(fewest[1]) {
 			fewest = [2][]int32{keyed, free}
 		}

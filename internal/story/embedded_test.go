@@ -130,7 +130,7 @@ func TestEndedRuntime(t *testing.T) {
 			}
 			require.True(t, s.isRuntimeDead(&rules.Result{}))
 			n := &nextChooser{story: s, answers: &rules.Result{}, known: map[string]bool{}, dead: true}
-			n.addEnded(end)
+			n.addEndedRuntime(end)
 			n.addMissing([]rules.Missing{{Source: "goroutines.containerd", Command: dumpContainerd}})
 			require.Len(t, n.steps, 1)
 			require.Equal(t, c.want, n.steps[0].Command)
@@ -162,7 +162,7 @@ func TestWindows(t *testing.T) {
 		NotEvaluable: []rules.Unanswered{{Missing: wish}}, Hypotheses: []rules.Hypothesis{{Undecided: wish}},
 		Next: []NextStep{{Missing: wish[0]}}, Opening: Opening{Command: readKubeletLog},
 	}
-	r.leaveLinux()
+	r.useWindowsCommands()
 	require.Equal(t, []language.Action{windowsAction}, r.Findings[0].Remediation.Now)
 	for _, m := range []rules.Missing{r.Findings[0].Missing[0], r.NotEvaluable[0].Missing[0], r.Hypotheses[0].Undecided[0]} {
 		require.Equal(t, windowsKubelet, m.Command)
@@ -172,7 +172,7 @@ func TestWindows(t *testing.T) {
 	require.Equal(t, readKubeletLog, wish[0].Command)
 
 	r = &Result{Opening: Opening{Advice: "look", Commands: []string{"df -h"}}}
-	r.leaveLinux()
+	r.useWindowsCommands()
 	require.Equal(t, windowsAction.Commands, r.Opening.Commands)
 	require.Empty(t, r.Opening.Command)
 	require.Empty(t, r.Next)

@@ -142,9 +142,9 @@ func (s *story) findRootOf(stall int) *part {
 	return s.parts[i]
 }
 
-// isLive says whether a finding shows something that was going on where the evidence ends, after
+// isGoingOn says whether a finding shows something that was going on where the evidence ends, after
 // all stalls were over: collect saw it, and it is what the reader has to do with now.
-func (s *story) isLive(p *part) bool {
+func (s *story) isGoingOn(p *part) bool {
 	if !p.Open || p.Verdict < language.Likely || p.Cause.Start.IsZero() || len(s.timeline.Stalls) == 0 || len(p.stalls) > 0 {
 		return false
 	}
@@ -201,7 +201,7 @@ func (s *story) mayGoOn(p *part) bool {
 			}
 		}
 	}
-	if slices.ContainsFunc(moments, s.isStateAtEnd) || slices.ContainsFunc(moments, isStillWaiting) {
+	if slices.ContainsFunc(moments, s.isAnswerAtEnd) || slices.ContainsFunc(moments, isStillWaiting) {
 		return true
 	}
 	slices.SortStableFunc(moments, func(a, b *event.Event) int { return a.Last().T.Compare(b.Last().T) })
@@ -220,9 +220,9 @@ func (s *story) mayGoOn(p *part) bool {
 // only its minutes are known.
 func isStillWaiting(e *event.Event) bool { return e.Open && e.HasVagueStart() }
 
-// isStateAtEnd says that an event is an answer to collect, at the end of the input: so it was when
+// isAnswerAtEnd says that an event is an answer to collect, at the end of the input: so it was when
 // collect asked, however short the answer took.
-func (s *story) isStateAtEnd(e *event.Event) bool {
+func (s *story) isAnswerAtEnd(e *event.Event) bool {
 	return e.Kind == event.KindCollectRPC && e.FieldText(event.FieldAnswered) == "true" && s.findLastMoment().Sub(e.Last().T) <= liveTime
 }
 

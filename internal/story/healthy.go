@@ -14,7 +14,7 @@ import (
 // showsNode says that what was looked at shows how the node was: it covers a time in which a stall
 // would be seen, a line in it says that the node or its runtime answers, or it is more than
 // somebody chooses and pastes. Without that, routine shows nothing.
-func (s *story) showsNode() bool { return s.coversStall() || s.answers() || s.isMuch() }
+func (s *story) showsNode() bool { return s.coversStall() || s.answers() || s.hasMuchEvidence() }
 
 // answers says that a node or its runtime answers for itself.
 func (s *story) answers() bool {
@@ -24,9 +24,9 @@ func (s *story) answers() bool {
 	})
 }
 
-// isMuch says that the logs and traces have many lines, or that somebody sampled the node's
-// threads.
-func (s *story) isMuch() bool {
+// hasMuchEvidence says that the logs and traces have many lines, or that somebody sampled the
+// node's threads.
+func (s *story) hasMuchEvidence() bool {
 	lines, threads := 0, 0
 	for i := range s.timeline.Coverage {
 		c := &s.timeline.Coverage[i]
@@ -139,7 +139,7 @@ func (s *story) describeHealthy() string {
 	switch routine := s.describeRoutine() + s.describeRestarts(); {
 	case s.coversStall():
 		return routine
-	case s.isMuch():
+	case s.hasMuchEvidence():
 		return routine + showsNoStall
 	default:
 		return routine + tooFewLines

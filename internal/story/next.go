@@ -58,7 +58,7 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 	}
 	stalled := s.isStalled()
 	if ended := s.findEnded(); about == nil && ended != nil {
-		n.addEnded(ended)
+		n.addEndedRuntime(ended)
 	}
 	if (stalled || state == Signs && (n.hasOpenStop() || n.hasMuteClient() || n.hasUnheldLock())) && state <= Possible {
 		n.addQuestions(stalled)
@@ -110,7 +110,7 @@ func (n *nextChooser) addMissing(missing []rules.Missing) {
 		}
 		n.known[m.Command] = true
 		step := NextStep{Missing: m, Hazard: Hazard(m.Command)}
-		step.Decides, step.Supported = n.listDecided(m)
+		step.Decides, step.Supported = n.listDecidedBy(m)
 		n.steps = append(n.steps, step)
 	}
 }
@@ -149,10 +149,10 @@ func (n *nextChooser) addWholeDump() {
 	}
 }
 
-// listDecided returns the rules that lack an input, those for which something speaks; where there
+// listDecidedBy returns the rules that lack an input, those for which something speaks; where there
 // is none, those that could not be evaluated without it. It also returns the number of the first
 // sort.
-func (n *nextChooser) listDecided(m rules.Missing) (all []string, supported int) {
+func (n *nextChooser) listDecidedBy(m rules.Missing) (all []string, supported int) {
 	add := func(rule string, lacks []rules.Missing) {
 		shares := func(other rules.Missing) bool { return sharesSource(other.Source, m.Source) }
 		if len(all) < maxDecides && !slices.Contains(all, rule) && slices.ContainsFunc(lacks, shares) {
@@ -235,9 +235,9 @@ func endedRuntime(e *event.Event) string {
 	return ""
 }
 
-// addEnded asks for what a runtime said last that has ended, and whether it runs again: nobody is
-// there who could be asked for goroutines.
-func (n *nextChooser) addEnded(end *event.Event) {
+// addEndedRuntime asks for what a runtime said last that has ended, and whether it runs again:
+// nobody is there who could be asked for goroutines.
+func (n *nextChooser) addEndedRuntime(end *event.Event) {
 	name := endedRuntime(end)
 	unit := unitOf(name)
 	n.addMissing([]rules.Missing{{

@@ -200,7 +200,7 @@ func describeSign(e *event.Event) string {
 	switch {
 	case e.Component == "":
 	case e.Kind == event.KindGoroutine:
-		text = e.Component + ": " + text + alike(e)
+		text = e.Component + ": " + text + goroutineCountText(e)
 	case e.Kind == event.KindLockHeld || e.Kind == event.KindLockWait:
 		text = "a goroutine of " + e.Component + " " + text
 	}
@@ -221,8 +221,9 @@ func describeSign(e *event.Event) string {
 	return text + ", for " + event.DurationText(d)
 }
 
-// alike says how many goroutines have the stack of an event, where a profile counts them.
-func alike(e *event.Event) string {
+// goroutineCountText says how many goroutines have the stack of an event, where a profile counts
+// them.
+func goroutineCountText(e *event.Event) string {
 	v, ok := e.Get(event.FieldCount)
 	if n, number := v.Number(); ok && number && n > 1 && !strings.HasPrefix(e.Text, e.FieldText(event.FieldCount)+" ") {
 		return " (" + e.FieldText(event.FieldCount) + " goroutines)"

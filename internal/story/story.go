@@ -94,7 +94,7 @@ func Tell(catalog *language.Catalog, tl *timeline.Timeline, node Node, answers r
 		result.Findings = append(result.Findings, p.Finding)
 	}
 	if s.node.windows {
-		result.leaveLinux()
+		result.useWindowsCommands()
 	} else if u := s.node.units; u.kubelet != "" {
 		result.nameUnits(u)
 	}
@@ -140,7 +140,7 @@ type part struct {
 	// eligible says that it may be a root or a link: it is relevant and proven or, where nothing is
 	// proven, possible.
 	eligible bool
-	live     bool    // see isLive
+	live     bool    // see isGoingOn
 	past     bool    // it was over before the stalls that are close to it
 	deeper   []*part // that may have caused it, best first
 }
@@ -191,7 +191,7 @@ func (s *story) newPart(f *rules.Finding) *part {
 		})
 		p.past = near > 0 && len(p.stalls) == 0
 	}
-	p.live = p.namesCause() && s.isLive(p)
+	p.live = p.namesCause() && s.isGoingOn(p)
 	p.relevant = len(p.stalls) > 0 || p.live || p.past || s.mayBelongAnywhere(p)
 	if p.rule.Role == language.Fallback && (s.mayBelongAnywhere(p) || len(s.stalls.findWithSymptom(f.Cause)) > 0) {
 		p.Role = language.Fallback // it is about symptoms: unlike causes they may come as late as a stall ends

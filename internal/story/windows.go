@@ -52,8 +52,8 @@ func windowsSteps() []NextStep {
 	}
 }
 
-// leaveLinux puts what runs on a node with Windows in the place of all commands.
-func (r *Result) leaveLinux() {
+// useWindowsCommands puts what runs on a node with Windows in the place of all commands.
+func (r *Result) useWindowsCommands() {
 	r.rewriteCommands(func(command string) string {
 		if strings.Contains(command, "journalctl -u kubelet") {
 			return windowsKubelet

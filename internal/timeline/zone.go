@@ -76,7 +76,7 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 		}
 	}
 	z.node = decideNodeZone(sources, node)
-	z.addCopies(copies, node)
+	z.addZonesOfCopies(copies, node)
 	z.node = decideNodeZone(sources, node)
 	for file, own := range z.files {
 		b := ballots[file]
@@ -94,10 +94,10 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 	return z
 }
 
-// addCopies finds the zones of files by lines that another file has with a full stamp. A single
-// such line can be from another time: it shows a zone only where the node's is not known, or where
-// it agrees with the node's.
-func (z *zones) addCopies(copies map[string][]Pair, node map[time.Duration]int) {
+// addZonesOfCopies finds the zones of files by lines that another file has with a full stamp. A
+// single such line can be from another time: it shows a zone only where the node's is not known, or
+// where it agrees with the node's.
+func (z *zones) addZonesOfCopies(copies map[string][]Pair, node map[time.Duration]int) {
 	_, known := mostVotes(node)
 	for _, file := range slices.Sorted(maps.Keys(copies)) {
 		if z.files[file].proven {

@@ -127,8 +127,8 @@ type nodeObject struct {
 	} `json:"status"`
 }
 
-// notReady says why the node is not ready; empty when it is, or when nothing is known.
-func (n *nodeObject) notReady() string {
+// whyNotReady says why the node is not ready; empty when it is, or when nothing is known.
+func (n *nodeObject) whyNotReady() string {
 	for _, c := range n.Status.Conditions {
 		if c.Type == "Ready" && c.Status != "True" {
 			return strings.TrimSuffix("the node is NotReady ("+c.Reason+": "+c.Message, ": ") + ")"
@@ -161,7 +161,7 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 	if opt.NoRedact {
 		key = nil
 	}
-	if err := c.begin(key); err != nil {
+	if err := c.beginBundle(key); err != nil {
 		return nil, err
 	}
 	c.storeNode(node, got)
@@ -172,7 +172,7 @@ func Run(ctx context.Context, opt Options) (*Summary, error) {
 // takeSteps takes all steps but the first. ctx ends by a signal, work also by its time limit.
 func (c *collector) takeSteps(ctx, work context.Context) (podLeft string) {
 	for _, step := range steps {
-		if step == "node" || !c.opt.selected(step) {
+		if step == "node" || !c.opt.selects(step) {
 			continue
 		}
 		if work.Err() != nil {
@@ -189,7 +189,7 @@ func (c *collector) takeSteps(ctx, work context.Context) (podLeft string) {
 		default:
 			for i := range requests {
 				if requests[i].step == step {
-					c.collect(work, &requests[i])
+					c.collectItem(work, &requests[i])
 				}
 			}
 		}
@@ -205,12 +205,12 @@ func whyEnded(ctx context.Context, opt *Options) string {
 	return fmt.Sprintf("time limit of %s", opt.Timeout)
 }
 
-// now is the time on the node's clock, as far as it is known.
-func (c *collector) now() time.Time { return clock().UTC().Add(c.offset) }
+// nodeTime is the time on the node's clock, as far as it is known.
+func (c *collector) nodeTime() time.Time { return clock().UTC().Add(c.offset) }
 
-// begin begins the bundle.
-func (c *collector) begin(key []byte) error {
-	name := "plegdiag-" + c.opt.Node + "-" + c.now().Format("20060102T150405Z")
+// beginBundle begins the bundle.
+func (c *collector) beginBundle(key []byte) error {
+	name := "plegdiag-" + c.opt.Node + "-" + c.nodeTime().Format("20060102T150405Z")
 	if c.opt.Output == "" {
 		c.opt.Output = name + ".tgz"
 	}
@@ -219,12 +219,12 @@ func (c *collector) begin(key []byte) error {
 		return err
 	}
 	c.store.manifest = bundle.Manifest{
-		Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: c.opt.Node, Via: "kubernetes", Start: c.now(),
+		Schema: bundle.ManifestSchema, Tool: c.opt.Version, Node: c.opt.Node, Via: "kubernetes", Start: c.nodeTime(),
 		Redaction: key != nil, Fleet: fleet.OfNode(c.node.Metadata.Labels, c.node.Spec.ProviderID),
 	}
 	item := c.beginItem("node", "README.txt", "")
 	sp := c.store.newSpool(false)
-	fmt.Fprintf(sp, readme, c.opt.Node, c.now().Format(time.RFC3339))
+	fmt.Fprintf(sp, readme, c.opt.Node, c.nodeTime().Format(time.RFC3339))
 	c.endItem(item, sp, result{})
 	return nil
 }
@@ -245,12 +245,12 @@ Read it with: plegdiag analyze BUNDLE; check it with: plegdiag verify BUNDLE
 
 // beginItem begins an item.
 func (c *collector) beginItem(step, name, source string) *bundle.Item {
-	return &bundle.Item{Name: name, Step: step, Source: source, Start: c.now()}
+	return &bundle.Item{Name: name, Step: step, Source: source, Start: c.nodeTime()}
 }
 
 // endItem stores an item, if there is anything of it.
 func (c *collector) endItem(item *bundle.Item, sp *spool.Spool, got result) {
-	item.End, item.Outcome, item.Why = c.now(), got.outcome, got.why
+	item.End, item.Outcome, item.Why = c.nodeTime(), got.outcome, got.why
 	c.store.storeItem(item, sp)
 }
 
@@ -268,7 +268,7 @@ func (c *collector) askForNode(ctx context.Context) ([]byte, result) {
 
 func (c *collector) storeNode(content []byte, got result) {
 	r := &requests[0]
-	if !c.opt.selected(r.step) {
+	if !c.opt.selects(r.step) {
 		return
 	}
 	item := c.beginItem(r.step, r.item, "GET "+strings.Replace(r.path, "NODE", c.opt.Node, 1))
@@ -279,9 +279,9 @@ func (c *collector) storeNode(content []byte, got result) {
 	c.endItem(item, sp, got)
 }
 
-// collect makes an item of the answer to a request.
-func (c *collector) collect(ctx context.Context, r *request) {
-	path, query := r.target(c.opt.Node, c.now().Add(-c.opt.Since))
+// collectItem makes an item of the answer to a request.
+func (c *collector) collectItem(ctx context.Context, r *request) {
+	path, query := r.target(c.opt.Node, c.nodeTime().Add(-c.opt.Since))
 	source := "GET " + path
 	if len(query) > 0 {
 		source += "?" + query.Encode()
@@ -299,7 +299,7 @@ func (c *collector) collect(ctx context.Context, r *request) {
 	}
 	if r.dump {
 		// Such a name dates a dump (layout.DumpTime).
-		item.Name = "dumps/" + r.item + "-goroutine-stacks-" + c.now().Format("2006-01-02T150405Z") + ".log"
+		item.Name = "dumps/" + r.item + "-goroutine-stacks-" + c.nodeTime().Format("2006-01-02T150405Z") + ".log"
 		if got.outcome == "" || sp.Size() > 0 {
 			c.dumped = true
 		}
@@ -354,7 +354,7 @@ func (c *collector) fetch(ctx context.Context, r *request, out io.Writer) result
 func (c *collector) ask(ctx context.Context, r *request, out io.Writer) result {
 	ctx, stop := context.WithTimeout(ctx, r.bound)
 	defer stop()
-	path, query := r.target(c.opt.Node, c.now().Add(-c.opt.Since))
+	path, query := r.target(c.opt.Node, c.nodeTime().Add(-c.opt.Since))
 	header := http.Header{}
 	if r.file {
 		header.Set("Range", fmt.Sprintf("bytes=-%d", fileTail))
@@ -366,7 +366,7 @@ func (c *collector) ask(ctx context.Context, r *request, out io.Writer) result {
 	}
 	defer a.body.Close()
 	if a.status != http.StatusOK && a.status != http.StatusPartialContent {
-		return c.client.refusal(a, r)
+		return c.client.describeRefusal(a, r)
 	}
 	c.noteClock(r, a.header, sent)
 	in := bufio.NewReader(a.body)
@@ -385,7 +385,7 @@ func (c *collector) ask(ctx context.Context, r *request, out io.Writer) result {
 		}
 		return got
 	case err != nil:
-		return result{bundle.Failed, "the answer broke off: " + c.client.describe(err)}
+		return result{bundle.Failed, "the answer broke off: " + c.client.describeError(err)}
 	case body.more:
 		return result{bundle.Capped, fmt.Sprintf("the answer is larger than its limit of %d MiB", r.limit>>20)}
 	case r.log && body.lines >= logLines:
@@ -473,7 +473,7 @@ func (c *collector) collectDumpsAgain(ctx context.Context) {
 	for i := range requests {
 		if r := requests[i]; r.dump {
 			r.step = dumpsAgain
-			c.collect(ctx, &r)
+			c.collectItem(ctx, &r)
 		}
 	}
 }
@@ -481,7 +481,7 @@ func (c *collector) collectDumpsAgain(ctx context.Context) {
 // finish ends the bundle.
 func (c *collector) finish(ctx, work context.Context, podLeft string) (*Summary, error) {
 	m := &c.store.manifest
-	m.End = c.now()
+	m.End = c.nodeTime()
 	if work.Err() != nil && m.Sealed == "" {
 		m.Sealed = whyEnded(ctx, &c.opt)
 	}

@@ -38,41 +38,42 @@ func newClient(opt *Options, key []byte) (*client, error) {
 	c := &client{key: key}
 	config, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, overrides).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("the kubeconfig cannot be used: %s", c.clean(err.Error()))
+		return nil, fmt.Errorf("the kubeconfig cannot be used: %s", c.cleanText(err.Error()))
 	}
 	config.UserAgent = "plegdiag/" + opt.Version
-	c.hideConfig(config)
+	c.noteConfigSecrets(config)
 	base, _, err := rest.DefaultServerUrlFor(config)
 	if err != nil {
-		return nil, fmt.Errorf("the kubeconfig cannot be used: %s", c.clean(err.Error()))
+		return nil, fmt.Errorf("the kubeconfig cannot be used: %s", c.cleanText(err.Error()))
 	}
 	c.base = base
-	c.hide(base.Host, base.Hostname())
+	c.noteSecrets(base.Host, base.Hostname())
 	// A transport and not a client: that would follow redirects, with the token.
 	if c.transport, err = rest.TransportFor(config); err != nil {
-		return nil, fmt.Errorf("the kubeconfig cannot be used: %s", c.clean(err.Error()))
+		return nil, fmt.Errorf("the kubeconfig cannot be used: %s", c.cleanText(err.Error()))
 	}
 	return c, nil
 }
 
-// hideConfig notes what is secret of a kubeconfig.
-func (c *client) hideConfig(config *rest.Config) {
-	c.hide(config.Host, config.BearerToken, config.Username, config.Password, string(config.KeyData), config.Impersonate.UserName)
+// noteConfigSecrets notes what is secret of a kubeconfig.
+func (c *client) noteConfigSecrets(config *rest.Config) {
+	c.noteSecrets(config.Host, config.BearerToken, config.Username, config.Password, string(config.KeyData), config.Impersonate.UserName)
 	if config.AuthProvider != nil {
 		for _, value := range config.AuthProvider.Config {
-			c.hide(value)
+			c.noteSecrets(value)
 		}
 	}
 	if config.ExecProvider != nil {
-		c.hide(config.ExecProvider.Args...)
+		c.noteSecrets(config.ExecProvider.Args...)
 		for _, variable := range config.ExecProvider.Env {
-			c.hide(variable.Value)
+			c.noteSecrets(variable.Value)
 		}
 	}
 }
 
-// hide notes texts that nothing may repeat. Short ones are no secrets, and stand in other words.
-func (c *client) hide(texts ...string) {
+// noteSecrets notes texts that nothing may repeat. Short ones are no secrets: they stand in other
+// words.
+func (c *client) noteSecrets(texts ...string) {
 	const least = 4
 	for _, text := range texts {
 		if len(text) >= least {
@@ -82,8 +83,8 @@ func (c *client) hide(texts ...string) {
 	slices.SortFunc(c.hidden, func(a, b string) int { return len(b) - len(a) })
 }
 
-// clean is a text on one line, without what is hidden and without what looks like a secret.
-func (c *client) clean(text string) string {
+// cleanText is a text on one line, without what is hidden and without what looks like a secret.
+func (c *client) cleanText(text string) string {
 	for _, secret := range c.hidden {
 		text = strings.ReplaceAll(text, secret, "…")
 	}
@@ -97,15 +98,15 @@ func (c *client) clean(text string) string {
 	return text
 }
 
-// describe says what went wrong between here and the API server, without its address.
-func (c *client) describe(err error) string {
+// describeError says what went wrong between here and the API server, without its address.
+func (c *client) describeError(err error) string {
 	if op, ok := errors.AsType[*net.OpError](err); ok {
-		return c.clean(op.Op + ": " + op.Err.Error())
+		return c.cleanText(op.Op + ": " + op.Err.Error())
 	}
 	if name, ok := errors.AsType[*net.DNSError](err); ok {
-		return c.clean("its name cannot be resolved: " + name.Err)
+		return c.cleanText("its name cannot be resolved: " + name.Err)
 	}
-	return c.clean(err.Error())
+	return c.cleanText(err.Error())
 }
 
 // answer is the head of an answer, with its body.
@@ -186,7 +187,7 @@ func (c *client) resultOf(ctx context.Context, err error, bound time.Duration) r
 	case ctx.Err() != nil:
 		return result{bundle.Skipped, "given up: interrupted"}
 	}
-	return result{bundle.Failed, "the API server: " + c.describe(err)}
+	return result{bundle.Failed, "the API server: " + c.describeError(err)}
 }
 
 // deafKubelet is why a kubelet refuses everybody: with the mode Webhook it asks the API server.
@@ -194,9 +195,9 @@ const deafKubelet = ": the kubelet cannot ask the API server whether it may answ
 
 const needsRight = ": it needs the right to "
 
-// refusal says what an answer that is an error means for a request, and which right or setting it
-// lacks.
-func (c *client) refusal(a *answer, r *request) result {
+// describeRefusal says what an answer that is an error means for a request, and which right or
+// setting it lacks.
+func (c *client) describeRefusal(a *answer, r *request) result {
 	s, kubelet := c.readStatus(a)
 	code := fmt.Sprintf("%d %s", a.status, http.StatusText(a.status))
 	switch {
@@ -207,15 +208,15 @@ func (c *client) refusal(a *answer, r *request) result {
 	case a.status == http.StatusInternalServerError && kubelet && strings.HasPrefix(s.Message, "Authorization error"):
 		return result{bundle.Failed, code + deafKubelet}
 	case a.status == http.StatusForbidden && kubelet && strings.Contains(s.Message, "user="):
-		return result{bundle.Denied, code + ": the kubelet refuses the API server, which needs " + r.kubeletRight() + " (ClusterRole system:kubelet-api-admin)"}
+		return result{bundle.Denied, code + ": the kubelet refuses the API server, which needs " + r.rightAtKubelet() + " (ClusterRole system:kubelet-api-admin)"}
 	case a.status == http.StatusForbidden && !kubelet && !strings.Contains(s.Message, "cannot "+r.right.Verb):
-		return result{bundle.Denied, code + ": " + c.clean(s.Message)} // of admission: PodSecurity, a quota
+		return result{bundle.Denied, code + ": " + c.cleanText(s.Message)} // of admission: PodSecurity, a quota
 	case a.status == http.StatusForbidden:
 		return result{bundle.Denied, code + needsRight + r.right.String()}
 	case (a.status == http.StatusNotFound || a.status == http.StatusMethodNotAllowed) && r.absent != "":
 		return result{bundle.Absent, code + ": " + r.absent}
 	case a.status == http.StatusNotFound:
-		return result{bundle.Absent, code + ": " + c.clean(s.Message)}
+		return result{bundle.Absent, code + ": " + c.cleanText(s.Message)}
 	}
-	return result{bundle.Failed, code + ": " + c.clean(s.Message)}
+	return result{bundle.Failed, code + ": " + c.cleanText(s.Message)}
 }

@@ -84,7 +84,7 @@ func (c *collector) fetchJSON(ctx context.Context, r *request, query url.Values,
 	}
 	defer a.body.Close()
 	if a.status != http.StatusOK {
-		return c.client.refusal(a, r)
+		return c.client.describeRefusal(a, r)
 	}
 	limited := &limitedReader{in: a.body, left: r.limit}
 	if err := json.NewDecoder(limited).Decode(into); err != nil {

@@ -65,8 +65,8 @@ type request struct {
 	file   bool // a file of /var/log: its end is asked for, and only if it is there
 }
 
-// kubeletRight is the right that the API server needs at the kubelet.
-func (r *request) kubeletRight() string {
+// rightAtKubelet is the right that the API server needs at the kubelet.
+func (r *request) rightAtKubelet() string {
 	for _, known := range [...]string{"metrics", "stats", "configz", "healthz"} {
 		if strings.Contains(r.path, "/proxy/"+known) {
 			return "get nodes/" + known
@@ -149,8 +149,8 @@ var touches = map[string]string{
 	podStep:    "only with --debug-pod: creates a privileged pod on NODE, waits 30 s for it to run, reads its log and deletes it",
 }
 
-// selected says whether the options take a step.
-func (o *Options) selected(step string) bool {
+// selects says whether the options take a step.
+func (o *Options) selects(step string) bool {
 	if step == podStep && !o.DebugPod {
 		return false
 	}
@@ -186,7 +186,7 @@ func WritePlan(w io.Writer, opt *Options) error {
 	out := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(out, "STEP\tBOUND\tRIGHT\tREQUEST")
 	for _, step := range steps {
-		if !opt.selected(step) {
+		if !opt.selects(step) {
 			continue
 		}
 		for i := range requests {

@@ -74,8 +74,8 @@ func (p *podStatus) hasRun() bool {
 	return p.Status.Phase == "Running" || p.Status.Phase == "Succeeded" || p.Status.Phase == "Failed"
 }
 
-// exit is how the container ended; empty while it has not.
-func (p *podStatus) exit() string {
+// describeExit is how the container ended; empty while it has not.
+func (p *podStatus) describeExit() string {
 	for _, c := range p.Status.ContainerStatuses {
 		if t := c.State.Terminated; t != nil {
 			return fmt.Sprintf("exit status %d (%s)", t.ExitCode, t.Reason)
@@ -96,7 +96,7 @@ type debugPod struct {
 func (c *collector) collectInPod(ctx context.Context) (left string) {
 	item := c.beginItem(podStep, "node/plegdiag-"+c.opt.Node+".tgz", "pod in namespace "+c.opt.Namespace+", image "+c.opt.Image)
 	p := &debugPod{collector: c, name: "plegdiag-collect-" + randomName()}
-	decoder := &carry.Decoder{Limit: podBundle, Other: c.say}
+	decoder := &carry.Decoder{Limit: podBundle, Other: c.sayLine}
 	made, got := p.create(ctx)
 	if got.outcome == "" {
 		if got = p.awaitStart(ctx); got.outcome == "" {
@@ -106,13 +106,13 @@ func (c *collector) collectInPod(ctx context.Context) (left string) {
 	if made {
 		left = p.remove()
 	}
-	item.End, item.Outcome, item.Why = c.now(), cmp.Or(got.outcome, bundle.OK), got.why
+	item.End, item.Outcome, item.Why = c.nodeTime(), cmp.Or(got.outcome, bundle.OK), got.why
 	c.store.storeBytes(item, decoder.Bytes())
 	return left
 }
 
-// say passes on a line that the pod wrote.
-func (c *collector) say(line string) {
+// sayLine passes on a line that the pod wrote.
+func (c *collector) sayLine(line string) {
 	if c.opt.Said != nil {
 		c.opt.Said(line)
 	}
@@ -138,7 +138,7 @@ func (p *debugPod) call(ctx context.Context, method, path string, query url.Valu
 	defer a.body.Close()
 	r := &request{right: right}
 	if a.status >= http.StatusMultipleChoices {
-		got = p.client.refusal(a, r)
+		got = p.client.describeRefusal(a, r)
 		p.noteRight(r, got)
 		return a.status, got
 	}
@@ -225,35 +225,36 @@ func (p *debugPod) awaitStart(ctx context.Context) result {
 		case got.outcome == "":
 			pod = seen
 		}
-		if pod.Status.Phase == "Failed" && pod.exit() == "" {
-			return result{bundle.Failed, "the kubelet does not take the pod: " + p.client.clean(pod.whyWaiting())}
+		if pod.Status.Phase == "Failed" && pod.describeExit() == "" {
+			return result{bundle.Failed, "the kubelet does not take the pod: " + p.client.cleanText(pod.whyWaiting())}
 		}
 		if pod.hasRun() {
 			p.ran = true
 			return result{}
 		}
 		if clock().After(until) {
-			return p.notStarted(&pod)
+			return p.notStartedResult(&pod)
 		}
 		if !pause(ctx) {
-			return p.ended(ctx)
+			return p.giveUpResult(ctx)
 		}
 	}
 }
 
-// notStarted says why the pod does not run, and what to do instead.
-func (p *debugPod) notStarted(pod *podStatus) result {
+// notStartedResult says why the pod does not run, and what to do instead.
+func (p *debugPod) notStartedResult(pod *podStatus) result {
 	why := fmt.Sprintf("the pod did not start in %s", startBound)
 	if waiting := pod.whyWaiting(); waiting != "" {
-		why += " (" + p.client.clean(waiting) + ")"
+		why += " (" + p.client.cleanText(waiting) + ")"
 	}
-	if state := p.node.notReady(); state != "" {
-		why += ": " + p.client.clean(state) + ", and a kubelet whose PLEG is unhealthy starts no pod"
+	if state := p.node.whyNotReady(); state != "" {
+		why += ": " + p.client.cleanText(state) + ", and a kubelet whose PLEG is unhealthy starts no pod"
 	}
 	return result{bundle.Timeout, why + "; run plegdiag collect on the node itself"}
 }
 
-func (p *debugPod) ended(ctx context.Context) result {
+// giveUpResult is the result of a pod that is no longer waited for, and why.
+func (p *debugPod) giveUpResult(ctx context.Context) result {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return result{bundle.Skipped, fmt.Sprintf("given up: time limit of %s", p.opt.Timeout)}
 	}
@@ -284,7 +285,7 @@ func (p *debugPod) readBundle(ctx context.Context, to *carry.Decoder) result {
 		}
 		if a.status != http.StatusOK {
 			r := &request{right: readPodLog}
-			got := p.client.refusal(a, r)
+			got := p.client.describeRefusal(a, r)
 			a.body.Close()
 			p.noteRight(r, got)
 			return got
@@ -295,38 +296,39 @@ func (p *debugPod) readBundle(ctx context.Context, to *carry.Decoder) result {
 		case to.Whole():
 			return result{}
 		case ctx.Err() != nil:
-			return p.cut(to, p.ended(ctx).why)
-		case err != nil && !isConnection(err):
-			return p.cut(to, err.Error())
+			return p.cutBundleResult(to, p.giveUpResult(ctx).why)
+		case err != nil && !isConnectionError(err):
+			return p.cutBundleResult(to, err.Error())
 		}
 		broken = err
 		var pod podStatus
-		if _, got := p.call(ctx, http.MethodGet, p.path(), nil, nil, readPod, &pod); got.outcome == "" && pod.exit() != "" {
-			return p.cut(to, "the pod has ended: "+pod.exit())
+		if _, got := p.call(ctx, http.MethodGet, p.path(), nil, nil, readPod, &pod); got.outcome == "" && pod.describeExit() != "" {
+			return p.cutBundleResult(to, "the pod has ended: "+pod.describeExit())
 		}
 		if !pause(ctx) {
-			return p.cut(to, p.ended(ctx).why)
+			return p.cutBundleResult(to, p.giveUpResult(ctx).why)
 		}
 	}
 	why := "its log ended too early"
 	if broken != nil {
-		why += ": " + p.client.describe(broken)
+		why += ": " + p.client.describeError(broken)
 	}
-	return p.cut(to, why)
+	return p.cutBundleResult(to, why)
 }
 
-// isConnection says that an error of reading a log is one of the connection, not of what it says.
-func isConnection(err error) bool {
+// isConnectionError says that an error of reading a log is one of the connection, not of what it
+// says.
+func isConnectionError(err error) bool {
 	var timeout interface{ Timeout() bool }
 	return errors.Is(err, io.ErrUnexpectedEOF) || errors.As(err, &timeout)
 }
 
-// cut is the result of a bundle that is not whole.
-func (p *debugPod) cut(to *carry.Decoder, why string) result {
+// cutBundleResult is the result of a bundle that is not whole.
+func (p *debugPod) cutBundleResult(to *carry.Decoder, why string) result {
 	if len(to.Bytes()) == 0 {
-		return result{bundle.Failed, p.client.clean(why)}
+		return result{bundle.Failed, p.client.cleanText(why)}
 	}
-	return result{bundle.Capped, "only its first part: " + p.client.clean(why)}
+	return result{bundle.Capped, "only its first part: " + p.client.cleanText(why)}
 }
 
 // remove deletes the pod, and waits until it is gone. It says why it is not; empty when it is.

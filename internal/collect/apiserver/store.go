@@ -110,7 +110,7 @@ func (s *store) storeBytes(item *bundle.Item, content []byte) {
 			item.SHA256, item.Outcome, item.Why = "", bundle.Failed, err.Error()
 		}
 	}
-	s.record(item)
+	s.recordItem(item)
 }
 
 func (s *store) leaveOut(item *bundle.Item, content []byte, why string) {
@@ -129,8 +129,8 @@ func (s *store) seal(why, step string) {
 	}
 }
 
-// record adds an item to the manifest.
-func (s *store) record(item *bundle.Item) {
+// recordItem adds an item to the manifest.
+func (s *store) recordItem(item *bundle.Item) {
 	s.manifest.Items = append(s.manifest.Items, *item)
 	if s.noted != nil {
 		s.noted(*item)

@@ -227,7 +227,7 @@ func (s ContainerState) String() string {
 	return stateName(uint64(s), "CONTAINER_CREATED", "CONTAINER_RUNNING", "CONTAINER_EXITED", "CONTAINER_UNKNOWN")
 }
 
-// stateName is the number of a state where it is newer than this program.
+// stateName is the name of state n; its number where the state is newer than this program.
 func stateName(n uint64, names ...string) string {
 	if n < uint64(len(names)) {
 		return names[n]

@@ -22,7 +22,7 @@ type Facts map[string]string
 func (f Facts) Add(more Facts) {
 	for name, value := range more {
 		if f[name] == "" {
-			f.set(name, value)
+			f.setIfPlain(name, value)
 		}
 	}
 }
@@ -33,16 +33,16 @@ var plain = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9 ._:/@()+,-]*$`)
 // longest is how many bytes a value can have.
 const longest = 200
 
-func (f Facts) set(name, value string) {
+func (f Facts) setIfPlain(name, value string) {
 	if value = strings.TrimSpace(value); len(value) <= longest && plain.MatchString(value) {
 		f[name] = value
 	}
 }
 
-// setFact sets a fact by its whole name: "node.zone".
-func (f Facts) setFact(fact, value string) {
+// setByFullName sets a fact by its whole name: "node.zone".
+func (f Facts) setByFullName(fact, value string) {
 	if name, ok := strings.CutPrefix(fact, "node."); ok && f[name] == "" {
-		f.set(name, value)
+		f.setIfPlain(name, value)
 	}
 }
 
@@ -86,7 +86,7 @@ func OfCloudInit(text []byte) Facts {
 	for _, key := range cloudInitKeys {
 		for _, path := range key.paths {
 			if f[key.name] == "" {
-				f.set(key.name, lookUp(root, strings.Split(path, "/")))
+				f.setIfPlain(key.name, lookUp(root, strings.Split(path, "/")))
 			}
 		}
 	}
@@ -117,28 +117,28 @@ func lookUp(at map[string]any, path []string) string {
 // the instance type; elsewhere it is the name of a product line.
 func OfFirmware(vendor, product string) Facts {
 	f := Facts{}
-	f.set("platform", vendor)
+	f.setIfPlain("platform", vendor)
 	if strings.TrimSpace(vendor) == "Amazon EC2" && strings.Contains(product, ".") {
-		f.set("instance-type", product)
+		f.setIfPlain("instance-type", product)
 	}
 	return f
 }
 
-// OfArguments reads the arguments of a kubelet: --node-labels and --provider-id.
-func OfArguments(words []string) Facts {
+// OfKubeletArguments reads the arguments of a kubelet: --node-labels and --provider-id.
+func OfKubeletArguments(arguments []string) Facts {
 	f := Facts{}
-	for i, word := range words {
+	for i, word := range arguments {
 		flag, value, ok := strings.Cut(word, "=")
-		if !ok && i+1 < len(words) {
-			value = words[i+1]
+		if !ok && i+1 < len(arguments) {
+			value = arguments[i+1]
 		}
 		switch flag {
 		case "--node-labels":
 			for fact, value := range facts.Labels(value) {
-				f.setFact(fact, value)
+				f.setByFullName(fact, value)
 			}
 		case "--provider-id":
-			f.set("provider-id", value)
+			f.setIfPlain("provider-id", value)
 		}
 	}
 	return f
@@ -147,11 +147,11 @@ func OfArguments(words []string) Facts {
 // OfNode reads a Node object of the API: its labels and its provider id.
 func OfNode(labels map[string]string, providerID string) Facts {
 	f := Facts{}
-	f.set("provider-id", providerID)
+	f.setIfPlain("provider-id", providerID)
 	for _, old := range [...]bool{false, true} { // a label of today counts before its old name
 		for label, value := range labels {
 			if strings.Contains(label, "beta.kubernetes.io") == old {
-				f.setFact(facts.NodeLabels[label], value)
+				f.setByFullName(facts.NodeLabels[label], value)
 			}
 		}
 	}

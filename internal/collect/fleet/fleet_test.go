@@ -41,10 +41,10 @@ func TestOthers(t *testing.T) {
 	require.Equal(t, Facts{"platform": "Amazon EC2", "instance-type": "t3.large"}, OfFirmware("Amazon EC2\n", "t3.large\n"))
 	require.Equal(t, Facts{"platform": "Google"}, OfFirmware("Google", "Google Compute Engine"))
 	require.Empty(t, OfFirmware("", ""))
-	require.Equal(t, Facts{"zone": "z1", "instance-type": "m5.large", "provider-id": "aws:///z1/i-1"}, OfArguments([]string{
+	require.Equal(t, Facts{"zone": "z1", "instance-type": "m5.large", "provider-id": "aws:///z1/i-1"}, OfKubeletArguments([]string{
 		"/usr/bin/kubelet", "--node-labels=a=b,topology.kubernetes.io/zone=z1,node.kubernetes.io/instance-type=m5.large,x", "--provider-id", "aws:///z1/i-1",
 	}))
-	require.Empty(t, OfArguments([]string{"kubelet", "--provider-id", "--node-labels"})["zone"])
+	require.Empty(t, OfKubeletArguments([]string{"kubelet", "--provider-id", "--node-labels"})["zone"])
 	require.Equal(t, Facts{"zone": "new", "region": "r", "image": "AKSUbuntu-2204gen2containerd-202511.01.0", "provider-id": "gce://p/z/n"}, OfNode(map[string]string{
 		"failure-domain.beta.kubernetes.io/zone": "old", "topology.kubernetes.io/zone": "new", "failure-domain.beta.kubernetes.io/region": "r",
 		"kubernetes.azure.com/node-image-version": "AKSUbuntu-2204gen2containerd-202511.01.0", "team": "planted",
@@ -69,7 +69,7 @@ func TestNames(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.String().Draw(t, "value")
-		f := OfArguments([]string{"--provider-id", value, "--node-labels", "topology.kubernetes.io/zone=" + value})
+		f := OfKubeletArguments([]string{"--provider-id", value, "--node-labels", "topology.kubernetes.io/zone=" + value})
 		f.Add(OfFirmware(value, value))
 		for name, value := range f {
 			require.Contains(t, facts.FleetFacts, name)

@@ -71,7 +71,7 @@ func (d *Dir) Find(patterns ...string) (all []File) {
 		if !slices.ContainsFunc(patterns, func(p string) bool { ok, _ := path.Match(p, name); return ok }) {
 			continue
 		}
-		if f, s, err := d.look(name); err == nil && isRegular(s) {
+		if f, s, err := d.statEntry(name); err == nil && isRegular(s) {
 			all = append(all, f)
 		}
 	}
@@ -83,8 +83,8 @@ func (d *Dir) Find(patterns ...string) (all []File) {
 
 func isRegular(s *unix.Stat_t) bool { return s.Mode&unix.S_IFMT == unix.S_IFREG }
 
-// look looks at an entry itself, and not at what a link leads to.
-func (d *Dir) look(name string) (File, *unix.Stat_t, error) {
+// statEntry looks at an entry itself, and not at what a link leads to.
+func (d *Dir) statEntry(name string) (File, *unix.Stat_t, error) {
 	var s unix.Stat_t
 	err := unix.Fstatat(int(d.open.Fd()), name, &s, unix.AT_SYMLINK_NOFOLLOW)
 	return d.newFile(name, &s), &s, err
@@ -132,7 +132,7 @@ func (d *Dir) Remove(f *File) error {
 		return err
 	}
 	defer file.Close()
-	found, _, err := d.look(f.Base)
+	found, _, err := d.statEntry(f.Base)
 	if err != nil {
 		return err
 	}

@@ -73,12 +73,12 @@ type target struct {
 // Check says what is wrong with a request before there is a bundle: its URL, its headers, the file
 // of its URL. The error holds no secret.
 func Check(r *Request) error {
-	_, err := resolve(r)
+	_, err := readTarget(r)
 	return err
 }
 
-// resolve reads the URL and the headers of a request.
-func resolve(r *Request) (*target, error) {
+// readTarget reads the URL and the headers of a request.
+func readTarget(r *Request) (*target, error) {
 	text := r.URL
 	if r.File != "" {
 		var err error
@@ -107,12 +107,12 @@ func resolve(r *Request) (*target, error) {
 			return nil, fmt.Errorf("header %s is set by plegdiag itself", http.CanonicalHeaderKey(name))
 		}
 		t.headers.Add(name, value)
-		t.hide(value)
+		t.noteSecret(value)
 	}
-	t.hideURL(u)
+	t.noteURLSecrets(u)
 	for _, variable := range r.Proxies {
 		_, value, _ := strings.Cut(variable, "=")
-		t.hide(value)
+		t.noteSecret(value)
 	}
 	return t, nil
 }
@@ -144,8 +144,9 @@ func readURL(path string) (string, error) {
 	return line, nil
 }
 
-// hide notes a text that no error may hold. Short ones are no secrets, and stand in other words.
-func (t *target) hide(text string) {
+// noteSecret notes a text that no error may hold. Short ones are no secrets: they stand in other
+// words.
+func (t *target) noteSecret(text string) {
 	const least = 4
 	if len(text) < least || slices.Contains(t.hidden, text) {
 		return
@@ -154,26 +155,26 @@ func (t *target) hide(text string) {
 	slices.SortFunc(t.hidden, func(a, b string) int { return len(b) - len(a) })
 }
 
-// hideURL notes what is secret of a URL: all except scheme and host.
-func (t *target) hideURL(u *url.URL) {
-	t.hide(u.RequestURI())
-	t.hide(u.RawQuery)
-	t.hide(u.EscapedPath())
-	t.hide(u.Path)
+// noteURLSecrets notes what is secret of a URL: all except scheme and host.
+func (t *target) noteURLSecrets(u *url.URL) {
+	t.noteSecret(u.RequestURI())
+	t.noteSecret(u.RawQuery)
+	t.noteSecret(u.EscapedPath())
+	t.noteSecret(u.Path)
 	for _, values := range u.Query() {
 		for _, value := range values {
-			t.hide(value)
-			t.hide(url.QueryEscape(value))
+			t.noteSecret(value)
+			t.noteSecret(url.QueryEscape(value))
 		}
 	}
 	if password, ok := u.User.Password(); ok {
-		t.hide(u.User.String())
-		t.hide(password)
+		t.noteSecret(u.User.String())
+		t.noteSecret(password)
 	}
 }
 
-// describe is the text of an error without anything that is hidden.
-func (t *target) describe(err error) string {
+// describeError is the text of an error without anything that is hidden.
+func (t *target) describeError(err error) string {
 	text := err.Error()
 	for _, secret := range t.hidden {
 		text = strings.ReplaceAll(text, secret, "…")
@@ -184,7 +185,7 @@ func (t *target) describe(err error) string {
 // Send sends the bundle, up to three times when the server is busy or the connection breaks. It
 // ends with ctx, or after the request's Timeout.
 func Send(ctx context.Context, r *Request) Report {
-	t, err := resolve(r)
+	t, err := readTarget(r)
 	if err != nil {
 		return Report{Error: err.Error()}
 	}
@@ -200,7 +201,7 @@ func Send(ctx context.Context, r *Request) Report {
 		if err == nil {
 			break
 		}
-		report.Error = t.describe(err)
+		report.Error = t.describeError(err)
 		if ctx.Err() != nil {
 			report.Error = describeEnd(ctx, r.Timeout, report.Bytes)
 		}
@@ -264,7 +265,7 @@ func (t *target) sendOnce(ctx context.Context, transport http.RoundTripper, r *R
 			if err != nil || location == "" || next.Scheme != to.Scheme || !strings.EqualFold(next.Host, to.Host) {
 				return sent, false, fmt.Errorf("%s: the server redirects to another host, which is not followed", answer.Status)
 			}
-			t.hideURL(next)
+			t.noteURLSecrets(next)
 			to = next
 		case status >= 300 && status < 400:
 			return sent, false, fmt.Errorf("%s: the server redirects, and would lose the content", answer.Status)

@@ -34,8 +34,8 @@ type Report struct {
 	Written, Done bool
 }
 
-// Run copies a bundle from in to a file, or to out, which is one, too, and sends its reports to
-// told.
+// Run copies a bundle from in to the file of the request, or to out where its path is "-". It sends
+// its reports to told.
 func Run(r Request, in io.Reader, out io.Writer, told io.Writer) error {
 	// A reader that has gone, and a limit of the shell, are errors of write and not the end.
 	signal.Ignore(refusals...)
@@ -53,7 +53,7 @@ func Run(r Request, in io.Reader, out io.Writer, told io.Writer) error {
 	if err == nil {
 		_ = to.Encode(Report{Bytes: s.at, Written: true})
 		// A write that a disk refuses later shows here, and nowhere else.
-		if err = s.f.Sync(); isNoDisk(err) {
+		if err = s.f.Sync(); cannotSync(err) {
 			err = nil
 		}
 	}
@@ -64,8 +64,8 @@ func Run(r Request, in io.Reader, out io.Writer, told io.Writer) error {
 	return to.Encode(done)
 }
 
-// isNoDisk says that an error of fsync means that there is nothing to wait for: a pipe, a device.
-func isNoDisk(err error) bool {
+// cannotSync says that an error of fsync means that there is nothing to wait for: a pipe, a device.
+func cannotSync(err error) bool {
 	return errors.Is(err, syscall.EINVAL) || errors.Is(err, syscall.ENOTSUP) || errors.Is(err, syscall.ENOSYS)
 }
 

@@ -34,8 +34,8 @@ var writers = []struct{ part, component string }{
 }
 
 // Writer is the component that writes under a syslog identifier; empty for one that is not known.
-func Writer(unit string) string {
-	switch unit {
+func Writer(identifier string) string {
+	switch identifier {
 	case "":
 		return ""
 	// journalctl -o with-unit names the unit
@@ -46,14 +46,14 @@ func Writer(unit string) string {
 	case "sudo":
 		return Operator
 	}
-	if strings.HasPrefix(unit, "(") && strings.HasSuffix(unit, ")") { // a child of PID 1 before it runs its program
+	if strings.HasPrefix(identifier, "(") && strings.HasSuffix(identifier, ")") { // a child of PID 1 before it runs its program
 		return "systemd"
 	}
-	if strings.HasSuffix(unit, ".scope") { // of a container, under the name of who runs it
+	if strings.HasSuffix(identifier, ".scope") { // of a container, under the name of who runs it
 		return ""
 	}
 	for _, w := range writers {
-		if strings.Contains(unit, w.part) {
+		if strings.Contains(identifier, w.part) {
 			return w.component
 		}
 	}
@@ -97,7 +97,7 @@ func RuntimeOf(name string) string {
 	return name
 }
 
-// IsRuntime says that a name is one of those that runtimeOf gives.
+// IsRuntime says that a name is one of those that [RuntimeOf] gives.
 func IsRuntime(name string) bool {
 	return slices.ContainsFunc(Runtimes, func(r runtime) bool { return r.Component == name })
 }
@@ -194,13 +194,13 @@ var services = map[string]string{
 	"systemd-udevd": "udev",
 }
 
-// Service is the component of a unit whose end matters to containers: a daemon as [Named] knows it,
-// or one that daemons need, as the bus. Empty for any other.
-func Service(unit string) string {
-	if name := Named(unit); name != "" {
+// OfService is the component of a unit whose end matters to containers: a daemon as [Named] knows
+// it, or one that daemons need, as the bus. Empty for any other.
+func OfService(name string) string {
+	if name := Named(name); name != "" {
 		return name
 	}
-	return services[unit]
+	return services[name]
 }
 
 // OfUnit is the component of a unit by its full name, as kubelet.service; empty for any that
@@ -210,16 +210,16 @@ func OfUnit(unit string) string {
 	if !ok {
 		return ""
 	}
-	return Service(name)
+	return OfService(name)
 }
 
 // Component names the component that writes under a syslog identifier, or the
 // one that the file's path speaks of; empty when neither is known.
-func Component(unit, path string) string {
-	if c := Writer(unit); c != "" {
+func Component(identifier, path string) string {
+	if c := Writer(identifier); c != "" {
 		return c
 	}
-	if unit != "" {
+	if identifier != "" {
 		return ""
 	}
 	return layout.Of(path).Component

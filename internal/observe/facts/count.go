@@ -21,8 +21,8 @@ const (
 // about ten threads.
 const fewLeft = 10
 
-// AddFull marks an event of a cgroup that can have hardly any more processes and threads.
-func AddFull(e *event.Event, count, limit event.Key) {
+// MarkFull marks an event of a cgroup that can have hardly any more processes and threads.
+func MarkFull(e *event.Event, count, limit event.Key) {
 	has, _ := e.Get(count)
 	n, counted := has.Number()
 	may, _ := e.Get(limit)
@@ -31,9 +31,9 @@ func AddFull(e *event.Event, count, limit event.Key) {
 	}
 }
 
-// Reading is one reading of a number that may run out. It says something only together with a later
-// one, so that a reading whose time stays unknown is dropped.
-func Reading(source, of string, value float64, at event.Time, q event.Quote, more ...event.Field) event.Event {
+// NewReading is one reading of a number that may run out. It says something only together with a
+// later one, so that a reading whose time stays unknown is dropped.
+func NewReading(source, of string, value float64, at event.Time, q event.Quote, more ...event.Field) event.Event {
 	e := event.Event{Kind: event.KindCount, Component: "node", Source: source, Start: at, Evidence: []event.Quote{q}}
 	e.Fields = append([]event.Field{event.FieldOf.Text(of), event.FieldValue.Number(value)}, more...)
 	e.Text = strconv.FormatFloat(value, 'f', -1, 64) + " " + of

@@ -129,7 +129,7 @@ var conditional = map[string]struct {
 	holds func(stack string) bool
 }{
 	umountSync: {"sync", takesMountDown},
-	frozenPair: {FrozenFS, startsWrite},
+	frozenPair: {FrozenFS, locksForWriting},
 	socketPair: {Socket, sendsToSocket},
 }
 
@@ -270,9 +270,9 @@ func holdsAny(stack string, functions []string) bool {
 	return false
 }
 
-// startsWrite says that one of writeFrames takes the lock that a stack waits for: it stands
+// locksForWriting says that one of writeFrames takes the lock that a stack waits for: it stands
 // directly before the functions of the lock.
-func startsWrite(stack string) bool {
+func locksForWriting(stack string) bool {
 	caller := ""
 	for function := range strings.FieldsSeq(stack) {
 		function = withoutSuffix(function)
@@ -295,12 +295,12 @@ func fitsName(name, function string) bool {
 	return name == function
 }
 
-// standing are waits that a thread can only be in while it waits for one answer, also where it
+// notable are waits that a thread can only be in while it waits for one answer, also where it
 // sleeps interruptibly (state S): no thread with nothing to do stands there.
-var standing = []string{"fanotify", "fuse", "pid-namespace"}
+var notable = []string{"fanotify", "fuse", "pid-namespace"}
 
-// IsStanding says that a sleeping thread in such a wait is worth a look.
-func IsStanding(waits string) bool { return slices.Contains(standing, waits) }
+// IsNotable says that a sleeping thread in such a wait is worth a look.
+func IsNotable(waits string) bool { return slices.Contains(notable, waits) }
 
 // shownOfWchan is how many letters ps shows of a wait channel, unless somebody asks for more.
 const shownOfWchan = 6
@@ -311,7 +311,7 @@ const shownOfWchan = 6
 func OfCut(wchan string) string {
 	name := strings.TrimLeft(wchan, "_")
 	if len(name) == shownOfWchan {
-		if waits := ofBeginning(name); waits != "" {
+		if waits := ofPrefix(name); waits != "" {
 			return waits
 		}
 	}
@@ -330,12 +330,12 @@ func OfCut(wchan string) string {
 	return ""
 }
 
-// ofBeginning is what all functions wait for whose names begin so.
-func ofBeginning(name string) string {
+// ofPrefix is what all functions wait for whose names begin so.
+func ofPrefix(prefix string) string {
 	waits := ""
 	for _, row := range kernelWaits {
 		for _, f := range row.functions {
-			if !strings.HasPrefix(strings.Trim(f, "_*"), name) {
+			if !strings.HasPrefix(strings.Trim(f, "_*"), prefix) {
 				continue
 			}
 			if _, ok := conditional[row.waits]; ok || waits != "" && waits != row.waits {

@@ -20,5 +20,5 @@ func appendConmon(dst []event.Event, r *event.Record) []event.Event {
 	if printed, ok := strings.CutPrefix(said.Text, "runtime stderr: "); ok {
 		said.Text, said.Unit = printed, "crio" // podman's look the same
 	}
-	return appendRecord(dst, &said)
+	return appendOwn(dst, &said)
 }

@@ -44,7 +44,7 @@ func observeLine(t *testing.T, line string) []event.Event {
 	format, ok := parse.Detect([]byte(line+"\n"), "f")
 	require.True(t, ok, line)
 	if _, isSnapshot := format.Reader.(parse.Data); isSnapshot {
-		events, _ := observetest.File(t, "f", []byte(line+"\n"))
+		events, _ := observetest.ObserveFile(t, "f", []byte(line+"\n"))
 		return events
 	}
 	wanted := lines.NewLiterals(messages.Literals())
@@ -52,7 +52,7 @@ func observeLine(t *testing.T, line string) []event.Event {
 	for rec, err := range format.Reader.(parse.Records)(lines.Input{Path: "f", R: strings.NewReader(line + "\n"), Want: wanted.Match}) {
 		require.NoError(t, err)
 		before := len(events)
-		events = messages.Record(events, &rec)
+		events = messages.Append(events, &rec)
 		require.True(t, rec.Wanted || len(events) == before, "the prefilter misses a line that tells of something: %s", line)
 	}
 	return events

@@ -36,7 +36,7 @@ func TestRowSetHoldsAllRows(test *testing.T) {
 func TestInvalidText(t *testing.T) {
 	r := event.Record{Raw: strings.Repeat("\xff", 40) + " open /run/x: No space left on device"}
 	r.Text = r.Raw
-	events := Record(nil, &r)
+	events := Append(nil, &r)
 	require.Len(t, events, 1)
 	require.Equal(t, "/run/x", events[0].FieldText(event.FieldPath))
 }

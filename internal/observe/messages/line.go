@@ -38,9 +38,9 @@ func (l *Lines) Literals() []string {
 	return slices.Compact(all)
 }
 
-// Record returns the event of a line, or false when nobody asks for it.
+// EventOf returns the event of a line, or false when nobody asks for it.
 // Component is who writes the line's file; empty when that is not known.
-func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
+func (l *Lines) EventOf(r *event.Record, component string) (event.Event, bool) {
 	if l.any == nil || !l.any.Match([]byte(r.Raw)) {
 		return event.Event{}, false
 	}
@@ -59,12 +59,12 @@ func (l *Lines) Record(r *event.Record, component string) (event.Event, bool) {
 	if !asked {
 		return event.Event{}, false
 	}
-	return lineEvent(r, cmp.Or(component, r.Unit, unnamedWriter)), true
+	return newAskedLine(r, cmp.Or(component, r.Unit, unnamedWriter)), true
 }
 
-// Line is the event of any line of a log: what its writer said, and nothing made of it. One of
-// nobody known is of the component "other".
-func Line(r *event.Record) event.Event {
+// NewLogLine is the event of any line of a log: what its writer said, and nothing made of it. One
+// of nobody known is of the component "other".
+func NewLogLine(r *event.Record) event.Event {
 	e := event.Event{
 		Kind: event.KindLogLine, Component: cmp.Or(daemon.Component(r.Unit, r.Pos.File), r.Unit, unnamedWriter),
 		Text: spellOut(r),
@@ -77,7 +77,8 @@ func Line(r *event.Record) event.Event {
 	return e
 }
 
-func lineEvent(r *event.Record, component string) event.Event {
+// newAskedLine is the event of a line that a rule asks for.
+func newAskedLine(r *event.Record, component string) event.Event {
 	e := event.Event{Kind: event.KindLogLine, Component: component, Text: r.Message()}
 	e.IDs.Container = scan.FindID(r.Raw)
 	e.IDs.Pod = r.Value("pod")

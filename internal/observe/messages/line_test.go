@@ -20,7 +20,7 @@ func TestLines(t *testing.T) {
 		Raw:    `level=error msg="backend lost" volume=v1 level=5 error="of ` + id + `" pod=team/web`,
 		Fields: []event.Pair{{Key: "volume", Value: "v1"}, {Key: "level", Value: "5"}, {Key: "error", Value: "of " + id}, {Key: "pod", Value: "team/web"}},
 	}
-	e, ok := l.Record(&r, "")
+	e, ok := l.EventOf(&r, "")
 	require.True(t, ok)
 	require.Equal(t, event.KindLogLine, e.Kind)
 	require.Equal(t, "acme-vold.log", e.Source)
@@ -34,21 +34,21 @@ func TestLines(t *testing.T) {
 		require.Equal(t, want, v.Text(), field)
 	}
 
-	e, ok = l.Record(&r, "storage")
+	e, ok = l.EventOf(&r, "storage")
 	require.True(t, ok, "by its identifier")
 	require.Equal(t, "acme-vold", e.Component)
 
 	r.Unit = "sshd"
-	_, ok = l.Record(&r, "")
+	_, ok = l.EventOf(&r, "")
 	require.False(t, ok, "another writer")
 	r.Raw = "connect: no route to host"
-	e, ok = l.Record(&r, "kubelet")
+	e, ok = l.EventOf(&r, "kubelet")
 	require.True(t, ok, "anybody's")
 	require.Equal(t, "kubelet", e.Component)
 	r.Raw = "nothing of interest"
-	_, ok = l.Record(&r, "")
+	_, ok = l.EventOf(&r, "")
 	require.False(t, ok)
-	_, ok = new(Lines).Record(&r, "")
+	_, ok = new(Lines).EventOf(&r, "")
 	require.False(t, ok)
 }
 

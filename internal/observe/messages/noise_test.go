@@ -18,7 +18,7 @@ func TestNoise(t *testing.T) {
 		{"proc/pagetypeinfo", "Page block order: 9\nPages per block:  512\n\nNumber of blocks type     Unmovable      Movable  Reclaimable   HighAtomic          CMA \nNode 0, zone   Normal          211        10017          524            0            0 \n"},
 		{"sos_commands/process/lsof_M_-n_-l_-c", "COMMAND   PID   TID TASKCMD   USER   FD      TYPE DEVICE SIZE/OFF  NODE NAME\nsystemd     1                    0  cwd       DIR   8,1     4096     2 /\nsystemd     1                    0  rtd       DIR   8,1     4096     2 /\n"},
 	} {
-		events, _ := observetest.File(t, c.file, []byte(c.text))
+		events, _ := observetest.ObserveFile(t, c.file, []byte(c.text))
 		require.Empty(t, events, c.file)
 	}
 }
@@ -26,7 +26,7 @@ func TestNoise(t *testing.T) {
 // TestKernelFrameIsNoSymbol: the same words in a stack are one.
 func TestKernelFrameIsNoSymbol(t *testing.T) {
 	for _, line := range []string{" ovl_sync_fs+0x2f/0x50 [overlay]\n", "[12345.678901]  ? ovl_sync_fs+0x2f/0x50\n"} {
-		events, _ := observetest.File(t, "dmesg", []byte("[12345.000000] x\n"+line))
+		events, _ := observetest.ObserveFile(t, "dmesg", []byte("[12345.000000] x\n"+line))
 		require.Len(t, events, 1, line)
 	}
 }

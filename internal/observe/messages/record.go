@@ -29,7 +29,7 @@ var tables = []table.Table{
 	systemd.Udev, tools.Clock, talos.Table, noiseTable, kernelNoise,
 }
 
-// Literals are the strings of which one stands in every line that [Record] can make something of.
+// Literals are the strings of which one stands in every line that [EventOf] can make something of.
 func Literals() []string {
 	var all []string
 	for _, t := range tables {
@@ -45,29 +45,29 @@ func Literals() []string {
 // dumpLiterals stand in a log message that carries a goroutine dump.
 var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "goroutine "}
 
-// Record appends to dst the events that one log record tells of. Most records tell of none or one.
+// Append appends to dst the events that one log record tells of. Most records tell of none or one.
 // An error of gRPC whose writer is not known tells what its description tells.
-func Record(dst []event.Event, r *event.Record) []event.Event {
+func Append(dst []event.Event, r *event.Record) []event.Event {
 	if r.Unit == "conmon" {
 		return appendConmon(dst, r)
 	}
 	before := len(dst)
-	if told, repeated, ok := tools.Detected(dst, r); ok {
+	if told, repeated, ok := tools.AppendDetected(dst, r); ok {
 		for i := range repeated {
-			told = appendRecord(told, &repeated[i])
+			told = appendOwn(told, &repeated[i])
 		}
 		for i := before; i < len(told); i++ {
 			told[i].Source, told[i].Evidence = told[before].Source, told[before].Evidence
 		}
 		return told
 	}
-	if dst = appendRecord(dst, r); len(dst) > before || r.Unit != "" {
+	if dst = appendOwn(dst, r); len(dst) > before || r.Unit != "" {
 		return dst
 	}
 	if described, ok := DescribedError(r.Text); ok {
 		said := *r
 		said.Text = described
-		dst = appendRecord(dst, &said)
+		dst = appendOwn(dst, &said)
 	}
 	return dst
 }
@@ -88,8 +88,8 @@ func DescribedError(text string) (described string, ok bool) {
 	return text, ok
 }
 
-// appendRecord is Record for what a record says itself.
-func appendRecord(dst []event.Event, r *event.Record) []event.Event {
+// appendOwn appends the events that a record tells of in its own words, unlike what it repeats.
+func appendOwn(dst []event.Event, r *event.Record) []event.Event {
 	owner := table.WriterOf(r.Unit)
 	written := r
 	if !isSpelled(r) {

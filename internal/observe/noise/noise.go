@@ -87,27 +87,27 @@ var Sorts = []Sort{
 	},
 }
 
-// Count adds another line to an event of noise. Row is how long such lines have followed each
+// CountLine adds another line to an event of noise. Row is how long such lines have followed each
 // other without a pause.
-func Count(e *event.Event, row time.Duration) {
+func CountLine(e *event.Event, unbroken time.Duration) {
 	for i := range e.Fields {
 		if e.Fields[i].Key == event.FieldCount {
 			n, _ := e.Fields[i].Value.Number()
 			e.Fields[i].Value = event.Int(int64(n) + 1)
 		}
 	}
-	if row < time.Minute { // no sort may go on for less
+	if unbroken < time.Minute { // no sort may go on for less
 		return
 	}
 	name, _ := e.Get(event.FieldName)
 	for i := range Sorts {
-		if n := &Sorts[i]; n.Name == name.Text() && n.Until > 0 && row > n.Until {
+		if n := &Sorts[i]; n.Name == name.Text() && n.Until > 0 && unbroken > n.Until {
 			lasted, _ := e.Get(event.FieldLasted)
-			if was, _ := lasted.Number(); row.Seconds() > was {
+			if was, _ := lasted.Number(); unbroken.Seconds() > was {
 				e.Fields = slices.DeleteFunc(
 					slices.Clone(e.Fields), func(f event.Field) bool { return f.Key == event.FieldLasted },
 				)
-				e.AddFields(event.FieldLasted.Duration(row))
+				e.AddFields(event.FieldLasted.Duration(unbroken))
 			}
 		}
 	}

@@ -47,8 +47,8 @@ func SampleFiles(t testing.TB, pattern string) []string {
 	return files
 }
 
-// Unzip reads a compressed file.
-func Unzip(t testing.TB, name string) []byte {
+// ReadGzip reads a compressed file.
+func ReadGzip(t testing.TB, name string) []byte {
 	t.Helper()
 	f, err := os.Open(name)
 	require.NoError(t, err)
@@ -98,15 +98,15 @@ func Describe(t *testing.T, e *event.Event) string {
 		fmt.Fprintf(&b, " %s=%q", f.Key, f.Value.Text())
 	}
 	if e.Span.Key != "" {
-		fmt.Fprintf(&b, " span=%s/%d", class(e.Span.Key), e.Span.Edge)
+		fmt.Fprintf(&b, " span=%s/%d", spanClass(e.Span.Key), e.Span.Edge)
 	}
 	return b.String()
 }
 
-func class(key string) string { return key[:strings.LastIndexByte(key, '/')] }
+func spanClass(key string) string { return key[:strings.LastIndexByte(key, '/')] }
 
-// File reads a file that is a snapshot as the pipeline does.
-func File(t testing.TB, file string, text []byte) (events []event.Event, sources map[string]bool) {
+// ObserveFile reads a file that is a snapshot as the pipeline does.
+func ObserveFile(t testing.TB, file string, text []byte) (events []event.Event, sources map[string]bool) {
 	t.Helper()
 	format, ok := parse.Detect(text, file)
 	require.True(t, ok, file)
@@ -115,7 +115,7 @@ func File(t testing.TB, file string, text []byte) (events []event.Event, sources
 			Path: file, R: bytes.NewReader(text), Want: lines.NewLiterals(messages.Literals()).Match,
 		}) {
 			require.NoError(t, err)
-			events = messages.Record(events, &rec)
+			events = messages.Append(events, &rec)
 		}
 		return events, nil
 	}

@@ -111,7 +111,7 @@ func (a *activity) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 	a.noteWorst("node.threads", column(e, "plist-sz"), 1, e)
 	if n, err := strconv.ParseFloat(column(e, "plist-sz"), 64); err == nil && len(dst) < maxListed {
 		if at := a.moment(clock); at.Known { // processes and threads, as /proc/loadavg counts them
-			dst = append(dst, facts.Reading(facts.Node, facts.OfThreads, n, at, quoteOf(e)))
+			dst = append(dst, facts.NewReading(facts.Node, facts.OfThreads, n, at, quoteOf(e)))
 		}
 	}
 	return dst

@@ -39,7 +39,7 @@ func JoinCgroup(e, more *event.Event) (readings []event.Event, ok bool) {
 		e.Text = more.Text // that it is frozen
 	}
 	if _, told := e.Get(event.FieldFull); !told {
-		facts.AddFull(e, event.FieldPIDs, event.FieldPIDsMax)
+		facts.MarkFull(e, event.FieldPIDs, event.FieldPIDsMax)
 	}
 	return appendPIDReading(nil, e), true
 }
@@ -60,7 +60,7 @@ func appendPIDReading(dst []event.Event, e *event.Event) []event.Event {
 	}
 	return append(
 		dst,
-		facts.Reading(
+		facts.NewReading(
 			facts.Node, facts.OfPIDs, n, event.Time{}, e.Evidence[0], event.FieldLimit.Number(most),
 			event.FieldPath.Text(dir),
 		),

@@ -49,7 +49,7 @@ func (x *exporter) finishFile(dst []event.Event) []event.Event {
 		if !ok {
 			continue
 		}
-		e := facts.Reading(facts.Metrics, nodeCounts[name].of, v, x.at, x.quotes[name])
+		e := facts.NewReading(facts.Metrics, nodeCounts[name].of, v, x.at, x.quotes[name])
 		if limit, ok := x.values[nodeCounts[name].limit]; ok {
 			e.AddFields(event.FieldLimit.Number(limit))
 		}
@@ -85,5 +85,5 @@ func (l *rlimit) finishFile(dst []event.Event) []event.Event {
 	if l.current <= 0 || l.limit <= 0 {
 		return dst
 	}
-	return append(dst, facts.Reading(facts.Metrics, facts.OfThreads, l.current, l.at, l.quote, event.FieldLimit.Number(l.limit)))
+	return append(dst, facts.NewReading(facts.Metrics, facts.OfThreads, l.current, l.at, l.quote, event.FieldLimit.Number(l.limit)))
 }

@@ -27,7 +27,7 @@ func TestCounts(t *testing.T) {
 		{"kubelet.log", "I1120 10:00:00.000001 1 flags.go:64] FLAG: --eviction-hard=\"pid.available<10%\"\n", ""},
 	} {
 		var got []string
-		events, _ := observetest.File(t, test.file, []byte(test.text))
+		events, _ := observetest.ObserveFile(t, test.file, []byte(test.text))
 		for i := range events {
 			if e := &events[i]; e.Kind == event.KindCount {
 				at := ""

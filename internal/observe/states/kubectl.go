@@ -47,7 +47,7 @@ func BeginsWithDates(line string) bool { return snapshots.BeginsWithDates(line) 
 // Finish appends what needs all rows of a file.
 func (k *KubectlRows) Finish(dst []event.Event) []event.Event { return k.nodes.finishFile(dst) }
 
-// isProblemDetector knows the sources of node-problem-detector's events.
+// isProblemDetector says that an event comes from node-problem-detector, by its source.
 func isProblemDetector(from string) bool {
 	return strings.HasSuffix(from, "-monitor") || from == "health-checker"
 }
@@ -177,10 +177,10 @@ func appendRepeated(dst []event.Event, line, writer string, at event.Time, quote
 		return dst
 	}
 	before := len(dst)
-	dst = messages.Record(dst, &event.Record{Unit: writer, Text: line, Raw: line, Time: at, Wanted: true})
+	dst = messages.Append(dst, &event.Record{Unit: writer, Text: line, Raw: line, Time: at, Wanted: true})
 	if i := strings.Index(line, "rpc error: code = "); i >= 0 && writer == "kubelet" {
 		if described, ok := messages.DescribedError(line[i:]); ok {
-			dst = messages.Record(dst, &event.Record{Text: described, Raw: described, Time: at, Wanted: true})
+			dst = messages.Append(dst, &event.Record{Text: described, Raw: described, Time: at, Wanted: true})
 		}
 	}
 	for i := before; i < len(dst); i++ {

@@ -256,5 +256,5 @@ func (u *unitCounts) finishListing(dst []event.Event, header event.Quote, at eve
 	if u.inactive {
 		of = facts.OfUnits
 	}
-	return append(dst, facts.Reading(facts.Units, of, float64(u.total), at, header))
+	return append(dst, facts.NewReading(facts.Units, of, float64(u.total), at, header))
 }

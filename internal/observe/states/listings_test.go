@@ -31,7 +31,7 @@ func TestUnitCounts(t *testing.T) {
 		{"of one type, by the rows", "units.txt", header + mount, map[string]string{"systemd.units.mount": "1"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			events, _ := observetest.File(t, tc.file, []byte(tc.text))
+			events, _ := observetest.ObserveFile(t, tc.file, []byte(tc.text))
 			var got map[string]string
 			for _, e := range events {
 				if e.Kind != event.KindFact {

@@ -114,7 +114,7 @@ func (p *processes) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event
 	r := p.readRow(e)
 	first := p.countRow(&r)
 	if first && (strings.HasPrefix(r.comm, "kubelet") || strings.Contains(r.args, "hyperkube kubelet")) {
-		dst = addFlags(dst, r.args, e)
+		dst = addKubeletFlags(dst, r.args, e)
 	}
 	p.row, p.first = quoteOf(e), first
 	p.told = p.addEvent(&r, e)
@@ -125,7 +125,7 @@ func (p *processes) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event
 func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
 	ev, told := processEvent(r.comm, r.args, p.first)
 	p.noteInside(r, ev.Component)
-	told = told || kernelwait.IsStanding(kernelwait.OfCut(r.wchan)) || strings.HasPrefix(r.state, "D") || strings.HasPrefix(r.state, "Z") && p.zombies <= maxZombies
+	told = told || kernelwait.IsNotable(kernelwait.OfCut(r.wchan)) || strings.HasPrefix(r.state, "D") || strings.HasPrefix(r.state, "Z") && p.zombies <= maxZombies
 	if busy, err := strconv.ParseFloat(r.average, 64); err == nil && busy >= busyInit && (r.comm == "systemd" || r.comm == "init") {
 		told = true
 		ev.Component, ev.Text = "systemd", "systemd (PID 1) is running"
@@ -278,7 +278,7 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 	if r.state != "" {
 		ev.Text = inState(ev.Text, r.state[:1])
 	}
-	if r.wchan != "" && (strings.HasPrefix(r.state, "D") || kernelwait.IsStanding(kernelwait.OfCut(r.wchan))) {
+	if r.wchan != "" && (strings.HasPrefix(r.state, "D") || kernelwait.IsNotable(kernelwait.OfCut(r.wchan))) {
 		ev.Text += " in " + r.wchan
 	}
 	return ev
@@ -389,7 +389,7 @@ func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
 	if strings.Contains(args, "/opt/cni/bin/") {
 		_, plugin, _ := strings.Cut(args, "/opt/cni/bin/")
 		plugin, _, _ = strings.Cut(plugin, " ")
-		return tools.CniEvent(plugin), first
+		return tools.NewCNIProcess(plugin), first
 	}
 	ev.Fields = []event.Field{event.FieldComm.Text(comm)}
 	for _, d := range daemons {
@@ -561,10 +561,10 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 	if !p.self.Known && at == p.youngest {
 		at = event.Time{} // the listing is younger than that, nobody says how much
 	}
-	dst = append(dst, facts.Reading(facts.Processes, facts.OfProcesses, float64(len(p.pids)), at, header))
+	dst = append(dst, facts.NewReading(facts.Processes, facts.OfProcesses, float64(len(p.pids)), at, header))
 	if threads > 0 {
 		dst = facts.Append(dst, facts.Processes, "node.threads", strconv.Itoa(threads), header)
-		dst = append(dst, facts.Reading(facts.Processes, facts.OfThreads, float64(threads), at, header))
+		dst = append(dst, facts.NewReading(facts.Processes, facts.OfThreads, float64(threads), at, header))
 	}
 	return dst
 }

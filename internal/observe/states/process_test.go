@@ -17,7 +17,7 @@ func TestProcessState(t *testing.T) {
 1     0     759       1  20   0      0     0 -      Zl   ?          0:00 [containerd-shim] <defunct>
 4     0     801     760  20   0  12000  3000 __refr T    ?          0:00 |   \_ runc --root /run/containerd/runc/k8s.io update x
 `
-	events, _ := observetest.File(t, "ps_alxfwww", []byte(listing))
+	events, _ := observetest.ObserveFile(t, "ps_alxfwww", []byte(listing))
 	var texts []string
 	for _, e := range events {
 		if e.Kind == event.KindProcess {
@@ -52,7 +52,7 @@ func TestWaitChannels(t *testing.T) {
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			text, waits := "", ""
-			events, _ := observetest.File(t, "ps.txt", []byte(tc.listing))
+			events, _ := observetest.ObserveFile(t, "ps.txt", []byte(tc.listing))
 			for _, e := range events {
 				if e.Kind == event.KindProcess {
 					text, waits = e.Text, e.FieldText(event.FieldWaits)

@@ -75,7 +75,7 @@ func (r *ranges) takeValue(dst []event.Event, e *snapshots.Datum) []event.Event 
 		return dst
 	}
 	if count, ok := nodeCounts[r.name]; ok {
-		return append(dst, facts.Reading(facts.Metrics, count.of, v, r.at, quoteOf(e)))
+		return append(dst, facts.NewReading(facts.Metrics, count.of, v, r.at, quoteOf(e)))
 	}
 	fact := relistPercentiles[r.name]
 	if fact == "" || r.quantile != "0.99" {

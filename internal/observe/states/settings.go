@@ -176,9 +176,9 @@ func addRuntime(dst []event.Event, all []runtimeOption, name string) []event.Eve
 	return dst
 }
 
-// addFlags appends the facts that a command line of the kubelet tells. A flag and its value are
-// joined by = or a blank.
-func addFlags(dst []event.Event, args string, e *snapshots.Datum) []event.Event {
+// addKubeletFlags appends the facts that a command line of the kubelet tells. A flag and its value
+// are joined by = or a blank.
+func addKubeletFlags(dst []event.Event, args string, e *snapshots.Datum) []event.Event {
 	words := strings.Fields(args)
 	for i, w := range words {
 		name, value, ok := strings.Cut(strings.TrimLeft(w, `"'`), "=")

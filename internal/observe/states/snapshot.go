@@ -68,7 +68,7 @@ func (s *Snapshot) Datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 			return s.noteSources(dst, before)
 		}
 		r := event.Record{Pos: e.Pos, Lines: e.Lines, Text: e.Text, Raw: e.Raw, Wanted: true}
-		dst = messages.Record(dst, &r)
+		dst = messages.Append(dst, &r)
 	}
 	return s.noteSources(s.reader.takeDatum(dst, e), before)
 }

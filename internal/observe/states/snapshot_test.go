@@ -56,7 +56,7 @@ func TestSnapshots(t *testing.T) {
 			require.NoError(t, err)
 			fmt.Fprintf(&got, "# %s\n", name)
 			lines := strings.Split(string(text), "\n")
-			events, sources := observetest.File(t, name, text)
+			events, sources := observetest.ObserveFile(t, name, text)
 			fmt.Fprintln(&got, "# sources", slices.Sorted(maps.Keys(sources)))
 			for i := range events {
 				e := &events[i]

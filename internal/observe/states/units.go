@@ -52,13 +52,13 @@ func (u *unitProperties) takeDatum(dst []event.Event, e *snapshots.Datum) []even
 	name := e.Path[len(e.Path)-1]
 	// of systemctl show without a unit
 	if n, err := strconv.ParseUint(e.Value, 10, 32); err == nil && name == "NNames" && len(e.Path) == 1 {
-		dst = append(dst, facts.Reading(facts.Units, facts.OfUnits, float64(n), event.Time{}, quoteOf(e)))
+		dst = append(dst, facts.NewReading(facts.Units, facts.OfUnits, float64(n), event.Time{}, quoteOf(e)))
 	}
 	if _, ok := unitNames[name]; ok && len(e.Path) == 1 {
 		u.keepProperty(name, e)
 	}
 	if strings.Contains(e.Value, "--") && (strings.HasPrefix(name, "KUBELET") || name == "ExecStart" || name == "Environment") {
-		dst = addFlags(dst, e.Value, e)
+		dst = addKubeletFlags(dst, e.Value, e)
 	}
 	for _, s := range propertySettings {
 		if len(e.Path) == 1 && s.path == name {
@@ -110,7 +110,7 @@ func (u *unitProperties) endUnit(dst []event.Event) []event.Event {
 	if props[since] != "" {
 		e.AddFields(event.FieldSince.Text(props[since]))
 	}
-	facts.AddFull(&e, event.FieldTasks, event.FieldTasksMax)
+	facts.MarkFull(&e, event.FieldTasks, event.FieldTasksMax)
 	e.AddText(event.FieldDaemon, daemon.OfUnit(props["Id"]))
 	e.Text = systemd.UnitText(props["Id"], props["ActiveState"])
 	return append(dst, e)

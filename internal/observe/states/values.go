@@ -113,7 +113,7 @@ func appendLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
 	_, threads, _ := strings.Cut(f[3], "/")
 	dst = addFact(dst, facts.Node, "node.load", strings.Join(f[:3], " "), e)
 	if n, err := strconv.ParseUint(threads, 10, 32); err == nil {
-		dst = append(dst, facts.Reading(facts.Node, facts.OfThreads, float64(n), event.Time{}, quoteOf(e)))
+		dst = append(dst, facts.NewReading(facts.Node, facts.OfThreads, float64(n), event.Time{}, quoteOf(e)))
 	}
 	return addNumber(dst, "node.threads", threads, e)
 }
@@ -257,7 +257,7 @@ func (v *values) finishFile(dst []event.Event) []event.Event {
 		if unit, ok := strings.CutSuffix(path.Base(g.path), ".service"); ok {
 			e.AddText(event.FieldDaemon, daemon.Named(unit))
 		}
-		facts.AddFull(&e, event.FieldPIDs, event.FieldPIDsMax)
+		facts.MarkFull(&e, event.FieldPIDs, event.FieldPIDsMax)
 		e.IDs.Container, e.IDs.PodUID = scan.FindID(g.path), podUID(g.path)
 		e.Text = "cgroup " + g.path
 		if g.path == "." {

@@ -25,7 +25,7 @@ func TestCgroupLimits(t *testing.T) {
 		{text: group + "io.max:254:32 rbps=max wbps=300000 riops=max wiops=max\n" + group + "io.max:8:0 rbps=1 wbps=max riops=max wiops=max\n", hasNo: true, hasIO: true},
 	} {
 		var e *event.Event
-		events, _ := observetest.File(t, "values.txt", []byte(test.text))
+		events, _ := observetest.ObserveFile(t, "values.txt", []byte(test.text))
 		for i := range events {
 			if events[i].Kind == event.KindCgroup {
 				require.Nil(t, e, test.text)

@@ -92,7 +92,7 @@ var driverTexts = []driverText{
 	{" RESET ISSUED nexus=", "", reset, resets},
 }
 
-// DriverTexts are strings of which one stands in every line that [Driver] makes an event of.
+// DriverTexts are strings of which one stands in every line that [DriverTrouble] makes an event of.
 func DriverTexts() []string {
 	var all []string
 	for _, d := range driverTexts {
@@ -108,8 +108,8 @@ func DriverTexts() []string {
 	return all
 }
 
-// Driver makes an event of a driver that waits for its disk, gives up a request or resets the disk
-// or itself; some seconds later all may be well again.
+// DriverTrouble makes an event of a driver that waits for its disk, gives up a request or resets
+// the disk or itself; some seconds later all may be well again.
 //
 //	megaraid_sas 0000:5a:00.0: [30]waiting for 65 commands to complete for scsi0      (since it began: 30 s; up to 4.x "megasas: [ 0]waiting for 1 commands to complete")
 //	megaraid_sas 0000:18:00.0: resetting fusion adapter scsi0.
@@ -152,9 +152,9 @@ func DriverTexts() []string {
 //	 session1: session recovery timed out after 120 secs
 //	block nbd0: Possible stuck request 00000000c2d0fdd5: control (read@0,4096B). Runtime 30 seconds
 //	block nbd0: Connection timed out
-func Driver(r *event.Record) (event.Event, bool) {
+func DriverTrouble(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(strings.TrimPrefix(r.Message(), "kernel:"))
-	device := deviceIn(text)
+	device := driverDevice(text)
 	for _, d := range driverTexts {
 		if device == "" || !strings.Contains(text, d.text) || !strings.Contains(text, d.besides) {
 			continue
@@ -193,9 +193,9 @@ func secondsWaited(text string) string {
 	return scan.Digits(scan.After(text, "command, waited ", "cmd_age=", "timed out after ", "ping timeout of ", ". Runtime "))
 }
 
-// deviceIn is the disk that a line of a SCSI driver names: sda; without a name its address, as "sd
-// 0:0:4:0"; else the host, as scsi0; else whoever begins the line, as mpt2sas3 or ata1.
-func deviceIn(text string) string {
+// driverDevice is the disk that a line of a SCSI driver names: sda; without a name its address, as
+// "sd 0:0:4:0"; else the host, as scsi0; else whoever begins the line, as mpt2sas3 or ata1.
+func driverDevice(text string) string {
 	if name, ok := scan.Between(text, ": [", "]"); ok && strings.HasPrefix(name, "sd") {
 		return name
 	}

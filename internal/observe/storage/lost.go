@@ -8,8 +8,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// Lost is a disk that is gone for the kernel, or a pool or a replica that waits until its disks, or
-// the nodes with the other replicas, come back:
+// DiskLost is a disk that is gone for the kernel, or a pool or a replica that waits until its
+// disks, or the nodes with the other replicas, come back:
 //
 //	WARNING: Pool 'rpool' has encountered an uncorrectable I/O failure and has been suspended.      (ZFS)
 //	drbd pvc-1d2e/0 drbd1000: quorum( yes -> no )                                                   (DRBD 9; they wait, or fail, as on-no-quorum says)
@@ -22,7 +22,7 @@ import (
 //	rport-3:0-1: blocked FC remote port time out: removing target and saving binding      (also: removing rport)
 //	qla2xxx [0000:05:00.0]-500b:1: LOOP DOWN detected (2 7 0 0).      (lpfc: "0:1305 Link Down Event x2 received")
 //	hv_storvsc f8b3781a-…: tag#212 cmd 0x2a status: scsi 0x0 srb 0x4 hv 0xc0000001                  (Azure, Hyper-V)
-func Lost(r *event.Record) (event.Event, bool) {
+func DiskLost(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
 	lost := func(what, device, text string) (event.Event, bool) {
 		return event.New(event.KindBlockError, text, event.FieldDevice.Text(device), event.FieldWhat.Text(what)), device != ""
@@ -68,7 +68,7 @@ var lostTexts = [...][3]string{
 	{": no usable path - requeuing I/O", "timeout", "no path is left to the disk %s: whatever reads or writes there waits"},
 }
 
-// lostArray is such a line, or a disk of an array that cannot be read.
+// lostArray is one of lostTexts, or a disk of an array that cannot be read.
 func lostArray(said string) (event.Event, bool) {
 	if !strings.HasPrefix(said, "md/") && !strings.HasPrefix(said, "block nvme") {
 		return event.Event{}, false

@@ -9,7 +9,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// Failure is a disk that fails, as the block layer, a file system or its journal says it.
+// DiskFailure is a disk that fails, as the block layer, a file system or its journal says it.
 //
 //	blk_update_request: I/O error, dev sdb, sector 2048 op 0x1:(WRITE)      (3.10 to 5.16; without its first words after)
 //	Buffer I/O error on dev dm-3, logical block 9, lost async page write
@@ -31,7 +31,7 @@ import (
 //	Read-error on swap-device (253:0:1234567)      (also: Write-error)
 //
 // A floppy disk or a CD that is not there fails at each boot of many virtual machines.
-func Failure(r *event.Record) (event.Event, bool) {
+func DiskFailure(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	what := "error"
 	device := scan.FirstWord(scan.After(
@@ -40,7 +40,7 @@ func Failure(r *event.Record) (event.Event, bool) {
 	))
 	full := false
 	if device == "" && scan.ContainsAny(text, []string{"I/O error", "potential data loss", "Failing async write "}) {
-		device = mountedDevice(text)
+		device = fileSystemDevice(text)
 		full = strings.Contains(text, "I/O error -28 ") || strings.HasSuffix(strings.TrimSpace(text), "error -28)")
 	}
 	if device == "" && strings.Contains(text, ": error -5 ") { // EIO
@@ -83,9 +83,9 @@ func isRemovable(device string) bool {
 	return name != device && (name == "fd" || name == "sr")
 }
 
-// mountedDevice is the disk of the file system that speaks in a line of ext4, XFS or Btrfs; empty
-// where none does.
-func mountedDevice(text string) string {
+// fileSystemDevice is the disk of the file system that speaks in a line of ext4, XFS or Btrfs;
+// empty where none does.
+func fileSystemDevice(text string) string {
 	for _, begin := range []string{"XFS (", "EXT4-fs (", "(device "} {
 		if device, ok := scan.Between(text, begin, ")"); ok {
 			device, _, _ = strings.Cut(strings.ReplaceAll(device, ":", " "), " ") // "sda2: state EA"
@@ -95,20 +95,20 @@ func mountedDevice(text string) string {
 	return ""
 }
 
-// Refusal is a request that a disk refused, or that was not sent to it any more:
+// RequestRefused is a request that a disk refused, or that was not sent to it any more:
 //
 //	blk_update_request: critical medium error, dev sda, sector 2048      (without its first words after 5.16)
 //	blk_update_request: critical space allocation error, dev sda, sector 2048      (a volume of a thin pool that is full)
 //	blk_update_request: timeout error, dev sdb, sector 2048      (also: recoverable transport, critical nexus, protection)
 //	device offline error, dev sda, sector 2048 op 0x1:(WRITE)
 //	sd 2:0:0:0: [sda] rejecting I/O to offline device      (up to 4.x without the name)
-func Refusal(r *event.Record) (event.Event, bool) {
+func RequestRefused(r *event.Record) (event.Event, bool) {
 	device := scan.FirstWord(scan.After(
 		r.Message(), "critical medium error, dev ", "critical target error, dev ", "device offline error, dev ",
 		"critical space allocation error, dev ", "critical nexus error, dev ", "transport error, dev ", "timeout error, dev ", "protection error, dev ",
 	))
 	if device == "" && strings.Contains(r.Message(), "rejecting I/O to ") {
-		device = deviceIn(r.Message())
+		device = driverDevice(r.Message())
 	}
 	device = strings.Trim(device, ",")
 	what, says := "error", "I/O errors on "+device
@@ -122,7 +122,7 @@ func Refusal(r *event.Record) (event.Event, bool) {
 	), device != "" && !optional && !isRemovable(device)
 }
 
-// Damage is a file system that finds itself damaged, or stops for it:
+// FileSystemDamage is a file system that finds itself damaged, or stops for it:
 //
 //	EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm kubelet: reading directory lblock 0
 //	XFS (dm-0): Metadata corruption detected at xfs_agf_read_verify+0x1/0x2 [xfs], xfs_agf block 0x1
@@ -135,9 +135,9 @@ func Refusal(r *event.Record) (event.Event, bool) {
 //	BTRFS warning (device sda2): csum failed root 5 ino 257 off 0 …
 //	EXT4-fs (sda1): error count since last fsck: 12      (once a day)
 //	EXT4-fs (sda1): error loading journal      (also: unable to read superblock)
-func Damage(r *event.Record) (event.Event, bool) {
+func FileSystemDamage(r *event.Record) (event.Event, bool) {
 	text := r.Message()
-	device := mountedDevice(text)
+	device := fileSystemDevice(text)
 	e := event.New(
 		event.KindBlockError, "the file system on "+device+" is damaged", event.FieldDevice.Text(device),
 		event.FieldWhat.Text("file-system"),
@@ -149,7 +149,7 @@ func Damage(r *event.Record) (event.Event, bool) {
 	return e, device != "" && scan.ContainsAny(text, []string{"EXT4-fs ", "XFS (", "BTRFS"})
 }
 
-// ReadOnly is a file system that takes no more writes after an error:
+// FileSystemReadOnly is a file system that takes no more writes after an error:
 //
 //	EXT4-fs (sda1): Remounting filesystem read-only
 //	BTRFS info (device sda2 state E): forced readonly
@@ -157,7 +157,7 @@ func Damage(r *event.Record) (event.Event, bool) {
 //	XFS (dm-0): Filesystem has been shut down due to log error (0x2).      (>= 5.13)
 //	XFS (sdb1): xfs_do_force_shutdown(0x2) called from line 1203 of file fs/xfs/xfs_log.c. …      (up to 5.12)
 //	XFS (dm-0): Please unmount the filesystem and rectify the problem(s)      (up to 4.x "umount")
-func ReadOnly(r *event.Record) (event.Event, bool) {
+func FileSystemReadOnly(r *event.Record) (event.Event, bool) {
 	text, state := r.Message(), "is read-only now"
 	device, ok := scan.Between(text, "EXT4-fs (", "): Remounting filesystem read-only")
 	if !ok && strings.HasSuffix(text, ": forced readonly") {
@@ -173,9 +173,9 @@ func ReadOnly(r *event.Record) (event.Event, bool) {
 	), ok && device != ""
 }
 
-// Overlay is overlayfs, which cannot read a directory of the layers below it (fs/overlayfs/namei.c,
-// super.c): EIO is the disk's, or that of a file system which has shut down, EUCLEAN that of a
-// damaged one.
+// OverlayFailure is overlayfs, which cannot read a directory of the layers below it
+// (fs/overlayfs/namei.c, super.c): EIO is the disk's, or that of a file system which has shut down,
+// EUCLEAN that of a damaged one.
 //
 //	overlayfs: failed to get redirect (-5)      (also origin, metacopy)
 //	overlayfs: failed to verify origin (a/b, ino=7, err=-117)
@@ -183,7 +183,7 @@ func ReadOnly(r *event.Record) (event.Event, bool) {
 // A layer of a runtime that is not there is damage, too, of what the runtime keeps:
 //
 //	overlayfs: failed to resolve '/var/lib/docker/overlay2/l/ABC': -2
-func Overlay(r *event.Record) (event.Event, bool) {
+func OverlayFailure(r *event.Record) (event.Event, bool) {
 	text := strings.TrimRight(r.Message(), " ")
 	what := "error"
 	if strings.HasSuffix(text, "-117)") || strings.HasSuffix(text, "': -117") {
@@ -215,7 +215,7 @@ func Overlay(r *event.Record) (event.Event, bool) {
 //	device-mapper: block manager: btree_node validator check failed for block 1234
 func ThinPool(r *event.Record) (event.Event, bool) {
 	text := r.Message()
-	if e, ok := thinMetadata(strings.TrimSpace(text)); ok {
+	if e, ok := thinPoolMetadata(strings.TrimSpace(text)); ok {
 		return e, ok
 	}
 	pool, mode, ok := strings.Cut(scan.After(text, "device-mapper: thin: "), ": switching pool to ")
@@ -236,8 +236,8 @@ func ThinPool(r *event.Record) (event.Event, bool) {
 	return e, ok && pool != ""
 }
 
-// thinMetadata is such a pool whose own records find no room, or cannot be read or written.
-func thinMetadata(text string) (event.Event, bool) {
+// thinPoolMetadata is a thin pool whose own records find no room, or cannot be read or written.
+func thinPoolMetadata(text string) (event.Event, bool) {
 	told, ok := strings.CutPrefix(text, "device-mapper: ")
 	pool, rest, named := strings.Cut(scan.After(told, "thin: "), ": ")
 	if !named {

@@ -35,7 +35,7 @@ func RefusedWrite(kind event.Kind, says, reason string) func(r *event.Record) (e
 		}
 		path, call := "/tmp", "open"
 		if !strings.HasSuffix(before, "cannot create temp file for here-document") {
-			path, call = writeOf(before)
+			path, call = cutFailedWrite(before)
 		}
 		e := event.New(kind, says+path, event.FieldPath.Text(path), event.FieldCall.Text(call), event.FieldError.Text(reason))
 		e.IDs.Container = scan.FindID(path)
@@ -80,9 +80,9 @@ func FailedCall(r *event.Record) (event.Event, bool) {
 // maxCall is how long a call with its path is at most.
 const maxCall = 1024
 
-// writeOf is the path and the call before the reason why it failed; both are empty where that was
-// no write.
-func writeOf(before string) (path, call string) {
+// cutFailedWrite is the path and the call before the reason why it failed; both are empty where
+// that was no write.
+func cutFailedWrite(before string) (path, call string) {
 	path = before
 	if i := strings.LastIndexAny(before, " '‘\""); i >= 0 {
 		_, size := utf8.DecodeRuneInString(before[i:])

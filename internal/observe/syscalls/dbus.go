@@ -136,19 +136,19 @@ func sideOf(sent bool) int {
 	return 1
 }
 
-// busPath knows the sockets of buses by their names: the system bus, the session
+// isBusPath knows the sockets of buses by their names: the system bus, the session
 // buses (/run/user/1000/bus), and systemd's own, on which systemctl calls it.
-func busPath(p string) bool {
+func isBusPath(p string) bool {
 	return strings.Contains(p, "dbus") || strings.HasSuffix(p, "/bus") || p == "/run/systemd/private"
 }
 
 // mayStartBus tells cheaply that a call of an unknown descriptor may move the start of a message or
 // of a handshake.
 func mayStartBus[T string | []byte](args T) bool {
-	i := index(args, iovBase)
+	i := indexOf(args, iovBase)
 	if i >= 0 {
 		i += len(iovBase) - 1
-	} else if i = index(args, `"`); i < 0 {
+	} else if i = indexOf(args, `"`); i < 0 {
 		return false
 	}
 	if i+2 >= len(args) {
@@ -164,8 +164,8 @@ func mayStartBus[T string | []byte](args T) bool {
 
 const iovBase = `iov_base="`
 
-// index is strings.Index and bytes.Index.
-func index[T string | []byte](s T, what string) int {
+// indexOf is strings.Index and bytes.Index.
+func indexOf[T string | []byte](s T, what string) int {
 	if b, ok := any(s).([]byte); ok {
 		return bytes.Index(b, []byte(what))
 	}
@@ -185,7 +185,7 @@ func (t *Trace) readBus(s *traces.Syscall, p *process, fd traces.FD, h *handle) 
 		}
 	}
 	c := h.conn
-	c.Known = c.Known || busPath(h.path)
+	c.Known = c.Known || isBusPath(h.path)
 	c.Path, c.Inode = cmp.Or(c.Path, h.path), cmp.Or(c.Inode, h.inode)
 	n := int64(-1)
 	if s.Returned && s.Errno == "" && !strings.HasSuffix(s.Name, "mmsg") {
@@ -218,7 +218,7 @@ func (t *Trace) readBus(s *traces.Syscall, p *process, fd traces.FD, h *handle) 
 	}
 	c.Known = c.Known || stream.Auth
 	if s.Returned && n != 0 && c.followHandshake(s, stream.Auth, sent, at) {
-		t.showConn(c)
+		t.addConn(c)
 	}
 	var ended []*BusMessage
 	for i := range found {
@@ -256,7 +256,7 @@ func (c *BusConn) Handshake() (d time.Duration, ok bool) {
 
 // openConn gives a descriptor a connection when the call looks like one of a bus.
 func (t *Trace) openConn(s *traces.Syscall, p *process, fd traces.FD, h *handle) *handle {
-	known := h != nil && busPath(h.path)
+	known := h != nil && isBusPath(h.path)
 	if !known && !mayStartBus(s.Args) || t.opened >= maxBusConns {
 		return nil
 	}
@@ -272,7 +272,7 @@ func (t *Trace) openConn(s *traces.Syscall, p *process, fd traces.FD, h *handle)
 // addMessage files one message; it returns a call that this one answers.
 func (t *Trace) addMessage(c *BusConn, s *traces.Syscall, head *dbus.Message, sent bool) *BusMessage {
 	m := &BusMessage{Message: *head, Conn: c, TID: s.PID, Sent: sent, Blocked: !s.Returned}
-	t.showConn(c)
+	t.addConn(c)
 	if len(t.Bus.Messages) < maxBusKept {
 		t.Bus.Messages = append(t.Bus.Messages, m)
 	} else {
@@ -307,8 +307,8 @@ func (t *Trace) addMessage(c *BusConn, s *traces.Syscall, head *dbus.Message, se
 	return nil
 }
 
-// showConn makes a connection part of the conversation.
-func (t *Trace) showConn(c *BusConn) {
+// addConn makes a connection part of the conversation.
+func (t *Trace) addConn(c *BusConn) {
 	if c.waiting[0] == nil {
 		t.Bus.Conns = append(t.Bus.Conns, c)
 		c.waiting = [2]map[uint32]*BusMessage{{}, {}}

@@ -76,7 +76,7 @@ func (f *files) findHandle(p *process, d traces.FD) *handle {
 	if d.Label == "" {
 		return h
 	}
-	kind, inode, path := readLabel(d.Label)
+	kind, inode, path := readDescriptorLabel(d.Label)
 	if inode != "" {
 		if known := f.inodes[inode]; known != nil {
 			h = known
@@ -100,9 +100,9 @@ func (f *files) findHandle(p *process, d traces.FD) *handle {
 	return h
 }
 
-// readLabel reads what -y and -yy write behind a descriptor, as "UNIX-STREAM:[315702->314541]" or
-// "/etc/passwd".
-func readLabel(label string) (kind handleKind, inode, path string) {
+// readDescriptorLabel reads what -y and -yy write behind a descriptor, as
+// "UNIX-STREAM:[315702->314541]" or "/etc/passwd".
+func readDescriptorLabel(label string) (kind handleKind, inode, path string) {
 	if strings.HasPrefix(label, "/") {
 		return fileHandle, "", strings.TrimSuffix(label, " (deleted)")
 	}

@@ -218,9 +218,9 @@ func (s *Summary) countFromTables() {
 // totalRow is the last of every table.
 const totalRow = "total"
 
-// Differ names the calls that strace counted otherwise in its own table, each with both numbers. It
-// is empty where they agree, and where the trace holds no table, or nothing but one.
-func (s *Summary) Differ() (names []string) {
+// ListDifferences names the calls that strace counted otherwise in its own table, each with both
+// numbers. It is empty where they agree, and where the trace holds no table, or nothing but one.
+func (s *Summary) ListDifferences() (names []string) {
 	if s.Counted || len(s.Tables) == 0 {
 		return nil
 	}

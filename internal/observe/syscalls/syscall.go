@@ -23,7 +23,7 @@ func (t *Trace) callQuestions() map[string]func(*traces.CallView) bool {
 	for name, sends := range movingCalls {
 		all[name] = t.mayReceive
 		if sends {
-			all[name] = t.maySend
+			all[name] = t.maySendData
 		}
 	}
 	return all

@@ -40,9 +40,9 @@ func (t *Trace) Filter() *traces.CallFilter {
 	return &traces.CallFilter{Least: tracedLeast(), Ask: t.callQuestions()}
 }
 
-func (t *Trace) maySend(c *traces.CallView) bool {
+func (t *Trace) maySendData(c *traces.CallView) bool {
 	t.moved[0] = true
-	return t.mayMove(c) || saysError(c)
+	return t.mayMoveData(c) || saysError(c)
 }
 
 // saysError tells a write to the standard error, which may be runc init's last word.
@@ -51,9 +51,9 @@ func saysError(c *traces.CallView) bool {
 		bytes.Contains(c.Args, []byte("_linux.go:"))
 }
 
-// initError is the event of runc init's last word. As the first call of a process that strace
+// runcInitError is the event of runc init's last word. As the first call of a process that strace
 // attached to, it had waited for somebody to read the pipe, until the attaching interrupted it.
-func initError(s *traces.Syscall) (e event.Event, ok bool) {
+func runcInitError(s *traces.Syscall) (e event.Event, ok bool) {
 	fd, _, ok := traces.ReadDescriptor(s.Args)
 	if s.Name != "write" || !ok || fd.N != 2 {
 		return event.Event{}, false
@@ -70,11 +70,11 @@ func initError(s *traces.Syscall) (e event.Event, ok bool) {
 
 func (t *Trace) mayReceive(c *traces.CallView) bool {
 	t.moved[1] = true
-	return t.mayMove(c)
+	return t.mayMoveData(c)
 }
 
-// mayMove tells calls that may have moved messages of D-Bus from all others, which are most.
-func (t *Trace) mayMove(c *traces.CallView) bool {
+// mayMoveData tells calls that may have moved messages of D-Bus from all others, which are most.
+func (t *Trace) mayMoveData(c *traces.CallView) bool {
 	if c.Failed {
 		return false
 	}
@@ -95,7 +95,7 @@ func (t *Trace) mayMove(c *traces.CallView) bool {
 	case h.kind == otherHandle:
 		return false
 	}
-	return h.kind == netlinkSocket || h.conn != nil || busPath(h.path) || starts()
+	return h.kind == netlinkSocket || h.conn != nil || isBusPath(h.path) || starts()
 }
 
 // mayFollow says whether a call tells something of descriptors or processes that the trace does not
@@ -147,7 +147,7 @@ func (t *Trace) Call(dst []event.Event, s *traces.Syscall) []event.Event {
 	if e, ok := newSyscall(s, h); ok {
 		dst = append(dst, e)
 	}
-	if e, ok := initError(s); ok {
+	if e, ok := runcInitError(s); ok {
 		dst = append(dst, e)
 	}
 	t.noteFileState(s, h)

@@ -31,7 +31,7 @@ func follow(t testing.TB, text []byte) (*Trace, []event.Event) {
 
 func busTrace(t testing.TB, name string) (*Trace, []event.Event) {
 	t.Helper()
-	return follow(t, observetest.Unzip(t, filepath.Join(observetest.Testdata(t), "strace", name+".strace.gz")))
+	return follow(t, observetest.ReadGzip(t, filepath.Join(observetest.Testdata(t), "strace", name+".strace.gz")))
 }
 
 // serials are the numbers of the messages that went one way, over one descriptor or any (0).

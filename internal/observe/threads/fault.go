@@ -71,7 +71,7 @@ func readFault(text string) *faultReport {
 	}
 	for _, part := range lockups {
 		if strings.Contains(text, part) {
-			return &faultReport{first: text, stuck: stuckFor(text)}
+			return &faultReport{first: text, stuck: parseStuckTime(text)}
 		}
 	}
 	return nil
@@ -168,8 +168,8 @@ func findFaulty(functions []string) string {
 // faultEntries are parts of the names of such entries: arch/x86/entry/, arch/arm64/kernel/entry.S.
 var faultEntries = []string{"page_fault", "general_protection", "invalid_op", "exc_", "error_entry", "el1_abort", "el1h_64_sync"}
 
-// stuckFor is the time in the line about a soft lockup.
-func stuckFor(text string) time.Duration {
+// parseStuckTime is the time in the line about a soft lockup.
+func parseStuckTime(text string) time.Duration {
 	_, rest, _ := strings.Cut(text, " stuck for ")
 	seconds, _, found := strings.Cut(rest, "s!")
 	n, err := strconv.Atoi(seconds)

@@ -52,7 +52,7 @@ func (t *Files) Events(machine string, names *Names) []event.Event {
 			k.file, k.line = p.Pos.File, p.Pos.Line
 		}
 		if s := joined[k]; s != nil {
-			addPart(s, p)
+			mergePart(s, p)
 			continue
 		}
 		s := *p
@@ -67,9 +67,9 @@ func (t *Files) Events(machine string, names *Names) []event.Event {
 	var events []event.Event
 	for _, s := range order {
 		s.Machine = cmp.Or(s.Machine, machine)
-		names.complete(s)
+		names.completeSample(s)
 		useUnsureFrames(s)
-		s.NameCall()
+		s.NameSyscall()
 		if s.State != "S" && s.State != "R" {
 			events = frameEvents(events, s)
 		}
@@ -115,8 +115,8 @@ func listedEvent(s *samples.Sample) (e event.Event, ok bool) {
 	return e, true
 }
 
-// addPart puts what another file of a thread tells into its sample.
-func addPart(s, p *samples.Sample) {
+// mergePart puts what another file of a thread tells into its sample.
+func mergePart(s, p *samples.Sample) {
 	if isQuotable(p) {
 		if q := (event.Quote{Pos: s.Pos, Text: s.Raw}); isQuotable(s) && p.State == "" {
 			s.More = append(s.More, event.Quote{Pos: p.Pos, Text: p.Raw})

@@ -299,12 +299,12 @@ func (t *kernelTrace) takeReportLine(text string, quote event.Quote) bool {
 	return true
 }
 
-// addWork makes the function that a kworker was asked to run the outermost frame of a stack that
-// does not reach so far: whatever else is on it was called by that.
+// addWorkFunction makes the function that a kworker was asked to run the outermost frame of a stack
+// that does not reach so far: whatever else is on it was called by that.
 //
 //	Workqueue: netns cleanup_net
 //	Workqueue: writeback wb_workfn (flush-254:1)
-func (t *kernelTrace) addWork() {
+func (t *kernelTrace) addWorkFunction() {
 	s := &t.sample
 	words := strings.Fields(strings.TrimPrefix(t.sample.Target, "Workqueue: "))
 	outermost, _, _ := strings.Cut(s.Stack, " ")
@@ -353,7 +353,7 @@ func (k *KernelTraces) closeTrace(caller string) {
 	t.stack.WriteTo(s)
 	useUnsureFrames(s)
 	s.Kernel = strings.HasPrefix(s.Stack, "ret_from_fork") || strings.HasPrefix(s.Stack, "kthread ")
-	t.addWork()
+	t.addWorkFunction()
 	if s.HasNumber {
 		s.Machine = "x86_64" // no other has such a register
 		if t.compat {
@@ -362,7 +362,7 @@ func (k *KernelTraces) closeTrace(caller string) {
 			s.More = append(s.More, t.number)
 		}
 	}
-	s.NameCall()
+	s.NameSyscall()
 	if len(k.made) >= maxMade {
 		return
 	}

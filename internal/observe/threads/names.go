@@ -58,8 +58,9 @@ func stateOf(e *event.Event) string {
 	return state[:min(len(state), 1)]
 }
 
-// complete gives a sample the name and the state that it lacks, with the line that shows them.
-func (n *Names) complete(s *samples.Sample) {
+// completeSample gives a sample the name and the state that it lacks, with the line that shows
+// them.
+func (n *Names) completeSample(s *samples.Sample) {
 	t := n.known[s.TID]
 	if t == nil || t.several || s.Comm != "" {
 		return

@@ -192,7 +192,7 @@ func standsIn(s *samples.Sample) bool {
 		return scan.FindID(s.Cgroup) == ""
 	}
 	waits, _ := kernelwait.Of(s.Stack, s.WChan)
-	return kernelwait.IsStanding(waits)
+	return kernelwait.IsNotable(waits)
 }
 
 // isFrozen says that a thread is in the freezer of cgroup v2, do_freezer_trap. Compilers put it
@@ -380,7 +380,7 @@ func sampleEvent(s *samples.Sample) event.Event {
 	}
 	if waits, function := waitOf(s); waits != "" && s.State != "R" {
 		e.AddFields(event.FieldWaits.Text(waits))
-		if kernelwait.IsStanding(waits) {
+		if kernelwait.IsNotable(waits) {
 			e.AddFields(event.FieldFunction.Text(function))
 		}
 	}

@@ -31,7 +31,7 @@ func watch(t testing.TB, text []byte) []event.Event {
 // realSamples are the parser's (internal/parse/testdata/README.md).
 func realSamples(t testing.TB, name string) []byte {
 	t.Helper()
-	return observetest.Unzip(t, filepath.Join(observetest.Testdata(t), "../../parse/testdata/xcapture", name+".log.gz"))
+	return observetest.ReadGzip(t, filepath.Join(observetest.Testdata(t), "../../parse/testdata/xcapture", name+".log.gz"))
 }
 
 func named(events []event.Event, name string) (all []event.Event) {

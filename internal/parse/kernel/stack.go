@@ -27,7 +27,8 @@ type Task struct {
 	TGID  int // 0 before 6.5, which does not print it
 }
 
-// ReadTask reads such a line, without its log header. Ok is false for every other line.
+// ReadTask reads the line above a stack, as Task has it, without its log header. Ok is false for
+// every other line.
 func ReadTask(line string) (t Task, ok bool) {
 	var m []string
 	switch {
@@ -108,8 +109,8 @@ func ReadFrame(line string) (function string, unsure, ok bool) {
 	}
 	// Symbol, offset and size in full: "+0x1d" alone is what Go prints in its own stacks.
 	rest := s[n+3:]
-	a := HexDigits(rest)
-	if a == 0 || !strings.HasPrefix(rest[a:], "/0x") || HexDigits(rest[a+3:]) == 0 {
+	a := CountHexDigits(rest)
+	if a == 0 || !strings.HasPrefix(rest[a:], "/0x") || CountHexDigits(rest[a+3:]) == 0 {
 		if a == 0 || !angle || a < len(rest) && !isModule(rest[a:]) {
 			return "", false, false
 		}
@@ -133,9 +134,9 @@ func ReadBareFrame(line string) (function string, ok bool) {
 	}
 	rest := s[n:]
 	if offset, found := strings.CutPrefix(rest, "+"); found {
-		rest = offset[HexDigits(strings.TrimPrefix(offset, "0x")):]
+		rest = offset[CountHexDigits(strings.TrimPrefix(offset, "0x")):]
 		if strings.HasPrefix(offset, "0x") {
-			rest = offset[2+HexDigits(offset[2:]):]
+			rest = offset[2+CountHexDigits(offset[2:]):]
 		}
 	}
 	if rest != "" && !isModule(rest) {
@@ -149,14 +150,14 @@ func ReadBareFrame(line string) (function string, ok bool) {
 func cutAddresses(s string) (rest string, angle, closed bool) {
 	for strings.HasPrefix(s, "[") {
 		if inner, found := strings.CutPrefix(s, "[<"); found {
-			n := HexDigits(inner)
+			n := CountHexDigits(inner)
 			if n == 0 || !strings.HasPrefix(inner[n:], ">] ") {
 				return s, angle, false
 			}
 			s, angle = strings.TrimLeft(inner[n+3:], " "), true
 			continue
 		}
-		n := HexDigits(s[1:])
+		n := CountHexDigits(s[1:])
 		if n != 16 || !strings.HasPrefix(s[1+n:], "] ") {
 			return s, angle, false
 		}
@@ -171,13 +172,13 @@ func readCrashFrame(s string) (function string, ok bool) {
 	if !found || len(number) > 3 || strings.Trim(strings.TrimLeft(number, " "), "0123456789") != "" {
 		return "", false
 	}
-	n := HexDigits(rest)
+	n := CountHexDigits(rest)
 	if n < 8 || !strings.HasPrefix(rest[n:], "] ") {
 		return "", false
 	}
 	rest = rest[n+2:]
 	n = symbolLength(rest)
-	if n == 0 || !strings.HasPrefix(rest[n:], " at ") || HexDigits(rest[n+4:]) < 8 {
+	if n == 0 || !strings.HasPrefix(rest[n:], " at ") || CountHexDigits(rest[n+4:]) < 8 {
 		return "", false
 	}
 	return rest[:n], true
@@ -186,7 +187,7 @@ func readCrashFrame(s string) (function string, ok bool) {
 // readPerfFrame reads "ffffffffc0a3d1bf ovl_sync_fs+0x2f ([overlay])" of a function in the kernel
 // or in one of its modules, whose name stands in brackets.
 func readPerfFrame(s string) (function string, ok bool) {
-	n := HexDigits(s)
+	n := CountHexDigits(s)
 	if n < 8 || n > 16 || !strings.HasPrefix(s[n:], " ") || !strings.HasSuffix(s, "])") {
 		return "", false
 	}
@@ -194,7 +195,7 @@ func readPerfFrame(s string) (function string, ok bool) {
 	n = symbolLength(s)
 	rest := s[n:]
 	if strings.HasPrefix(rest, "+0x") {
-		rest = rest[3+HexDigits(rest[3:]):]
+		rest = rest[3+CountHexDigits(rest[3:]):]
 	}
 	if n == 0 || !strings.HasPrefix(rest, " ([") {
 		return "", false
@@ -233,8 +234,8 @@ func IsSymbol(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || lines.IsDigit(c) || c == '_' || c == '.' || c == '$'
 }
 
-// HexDigits is how many hexadecimal digits s starts with; capitals are none.
-func HexDigits(s string) (n int) {
+// CountHexDigits is how many hexadecimal digits s starts with; capitals are none.
+func CountHexDigits(s string) (n int) {
 	for n < len(s) && (lines.IsDigit(s[n]) || s[n] >= 'a' && s[n] <= 'f') {
 		n++
 	}

@@ -32,8 +32,8 @@ func CutsWords(above, line []byte) bool {
 	return len(above) > 0 && len(line) > 0 && (cutsRequest(above, line) || cutsPhrase(above, line))
 }
 
-// QuotesOpen says that a quotation of a line has no end.
-func QuotesOpen(line []byte) bool {
+// HasOpenQuote says that a quotation of a line has no end.
+func HasOpenQuote(line []byte) bool {
 	open := false
 	for i, c := range line {
 		if c == '"' && (i == 0 || line[i-1] != '\\') {

@@ -11,12 +11,12 @@ func WithoutColours(dst, b []byte) []byte {
 			return append(dst, b...)
 		}
 		dst = append(dst, b[:i]...)
-		b = b[i+sequenceEnd(b[i:]):]
+		b = b[i+escapeSequenceLength(b[i:]):]
 	}
 }
 
-// sequenceEnd is the length of the sequence that b, from its escape on, starts with.
-func sequenceEnd(b []byte) int {
+// escapeSequenceLength is the length of the sequence that b, from its escape on, starts with.
+func escapeSequenceLength(b []byte) int {
 	if len(b) < 2 {
 		return len(b)
 	}

@@ -38,11 +38,11 @@ func (in *Input) NewReader() *Reader {
 
 // Wants says whether a line, or what stands behind its header, may matter.
 func (in *Input) Wants(line []byte) bool {
-	return in.Literals != nil && in.Literals.Match(line) || in.WantsWithout(line)
+	return in.Literals != nil && in.Literals.Match(line) || in.WantsWithoutLiteral(line)
 }
 
-// WantsWithout is Wants for a line that holds none of the Literals.
-func (in *Input) WantsWithout(line []byte) bool {
+// WantsWithoutLiteral is Wants for a line that holds none of the Literals.
+func (in *Input) WantsWithoutLiteral(line []byte) bool {
 	if in.Want != nil {
 		return in.Want(line)
 	}

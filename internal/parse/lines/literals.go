@@ -154,7 +154,8 @@ func (l *Literals) Match(line []byte) bool {
 	return l.matchIn(line, front, middle-1) || l.matchIn(line, back, len(line))
 }
 
-// matchIn looks at the windows that end at end or behind it, up to last.
+// matchIn says whether a word stands in line. It looks at the windows that end between end and
+// last.
 func (l *Literals) matchIn(line []byte, end, last int) bool {
 	for end <= last {
 		h := blockHash(line, end)

@@ -11,17 +11,17 @@ import (
 	"strings"
 )
 
-// Restore is what undoes to a text (see [IsText]) what a page, a mail or a terminal did to all of
-// its lines, by head, its first bytes; nil where nothing was done to it, or what was done cannot be
-// told. Lines keep their numbers. A text may have to be restored several times: a mail that quotes
-// a page.
+// FindRestorer is what undoes to a text (see [IsText]) what a page, a mail or a terminal did to all
+// of its lines, by head, its first bytes; nil where nothing was done to it, or what was done cannot
+// be told. Lines keep their numbers. A text may have to be restored several times: a mail that
+// quotes a page.
 //
 //	&#34;pleg was last seen active&#34;    HTML, with the tags around
 //	web-0   1/1                            blanks that do not break, quotes of a word processor
 //	> kubelet.service - kubelet            a quotation, an indentation
 //	     3	cpu: 0                          cat -n
 //	./df.txt:tmpfs   395M  395M            grep -H
-func Restore(head []byte) func(io.Reader) io.Reader {
+func FindRestorer(head []byte) func(io.Reader) io.Reader {
 	if isHTML(head) {
 		return eachLine(withoutHTML)
 	}

@@ -26,7 +26,7 @@ func isBroken(head []byte) bool {
 		switch {
 		case endsOpen(line):
 			above = line
-		case above != nil && mayGoOn(line) && cannotBegin(above, line):
+		case above != nil && mayContinueMessage(line) && cannotBegin(above, line):
 			return true
 		default:
 			above = nil
@@ -51,7 +51,7 @@ func cannotBegin(above, line []byte) bool {
 		return false
 	}
 	above = bytes.TrimRight(above, " ")
-	return lines.QuotesOpen(above) || lines.CutsWords(above, line)
+	return lines.HasOpenQuote(above) || lines.CutsWords(above, line)
 }
 
 // addSeam adds what stood between the last line of the message and the next one.
@@ -64,7 +64,7 @@ func (w *wrapped) addSeam(next []byte) {
 func (l *logReader) readBroken(line lines.Line) bool {
 	w := &l.wrapped
 	b := lines.TrimReturn(line.Bytes)
-	if w.first > 0 && line.Cut == 0 && len(w.ends) < maxBroken && mayGoOn(b) && cannotBegin(w.text, b) {
+	if w.first > 0 && line.Cut == 0 && len(w.ends) < maxBroken && mayContinueMessage(b) && cannotBegin(w.text, b) {
 		w.addSeam(b)
 		w.addLine(b, line.N)
 		return true

@@ -243,7 +243,7 @@ func (w *entryWalk) endOf(at int) int {
 // of a row of CloudWatch Logs Insights.
 func (w *entryWalk) walkList(at int, above entryFields) int {
 	end := w.endOf(at)
-	if e, ok := w.readPair(at, end, above); ok {
+	if e, ok := w.readLokiPair(at, end, above); ok {
 		w.found++
 		w.add(e)
 		return end
@@ -277,8 +277,8 @@ func (w *entryWalk) walkList(at int, above entryFields) int {
 	return end
 }
 
-// readPair reads ["1762565411885000000", "the line"], behind which Loki may have labels.
-func (w *entryWalk) readPair(at, end int, above entryFields) (e logEntry, ok bool) {
+// readLokiPair reads ["1762565411885000000", "the line"], behind which Loki may have labels.
+func (w *entryWalk) readLokiPair(at, end int, above entryFields) (e logEntry, ok bool) {
 	stamp, next, ok := scanJSONValue(w.text[:end], skipSpace(w.text, at+1))
 	if !ok || !stamp.quoted || len(stamp.raw) != 19 {
 		return e, false

@@ -96,7 +96,7 @@ func (h *header) streamIndex() int {
 func (h *header) scanCarrier(b []byte) int {
 	switch c := b[0]; {
 	case c >= 'A' && c <= 'Z':
-		return h.scanLetters(b)
+		return h.scanFromCapital(b)
 	case c == '-':
 		if isBanner(b) {
 			h.body = banner
@@ -122,7 +122,7 @@ func (h *header) scanDigits(b []byte) (n int) {
 	}
 	switch {
 	case b[2] == ':':
-		h.carrier, n = stamp.BareClock(b)
+		h.carrier, n = stamp.BareTimeOfDay(b)
 		return h.scanWriterOfClock(b, n)
 	case b[1] == ' ' && b[0] == '1':
 		return h.scanProtocol(b)
@@ -201,15 +201,15 @@ func (h *header) scanForeign(b []byte) (n int) {
 	return h.scanWriter(b, at+n)
 }
 
-// scanLetters reads a carrier that starts with a capital letter.
-func (h *header) scanLetters(b []byte) int {
+// scanFromCapital reads a carrier that starts with a capital letter.
+func (h *header) scanFromCapital(b []byte) int {
 	if len(b) < 9 {
 		return 0
 	}
 	n := 0
 	// T09:30:11.885 level=debug, as write-ups cut logrus lines
 	if b[0] == 'T' && lines.IsDigit(b[1]) {
-		h.carrier, n = stamp.BareClock(b[1:])
+		h.carrier, n = stamp.BareTimeOfDay(b[1:])
 		if n > 0 {
 			n++
 		}
@@ -271,7 +271,7 @@ func (h *header) scanWriter(b []byte, n int) int {
 		return n
 	}
 	tag := b[n+host+1:]
-	if times := lastRepeated(tag); times > 0 {
+	if times := readLastRepeatedCount(tag); times > 0 {
 		h.host, h.carried, h.repeats, h.sameAsBefore = b[n:n+host], true, times, true
 		return n + host + 1
 	}
@@ -335,7 +335,7 @@ func (h *header) setWriter(b, host, unit []byte, pid, at int) int {
 		at += n
 	case b[len(b)-1] == 's' && pid == 0:
 		// busybox: "syslogd: last message repeated 3 times"
-		if times := lastRepeated(b[at:]); times > 0 {
+		if times := readLastRepeatedCount(b[at:]); times > 0 {
 			h.unit, h.repeats, h.sameAsBefore = nil, times, true
 		}
 	}
@@ -419,7 +419,7 @@ func (h *header) scanKlog(b []byte) bool {
 		return false
 	}
 	day, ok := stamp.Days(0, stamp.TwoDigits(b[1], b[2]), stamp.TwoDigits(b[3], b[4]))
-	face, prec, c := stamp.ClockFace(b[6:])
+	face, prec, c := stamp.TimeOfDay(b[6:])
 	if !ok || c == 0 {
 		return false
 	}

@@ -39,12 +39,12 @@ func (h *header) scanBracket(b []byte) (n int) {
 	}
 	switch c := b[1]; {
 	case c == ' ' || c == '+' || c == '<':
-		n = h.scanStep(b)
+		n = h.scanTimeStep(b)
 	case lines.IsDigit(c) && b[5] == '-':
 		return h.scanBracketISO(b)
 	default:
 		if n = h.scanCtime(b); n == 0 {
-			h.carrier, n = stamp.Minute(b)
+			h.carrier, n = stamp.WithoutSeconds(b)
 		}
 	}
 	if n > 0 {
@@ -90,8 +90,8 @@ func (h *header) scanMonotonic(b []byte, n int) int {
 // same minute.
 var stepStamp = regexp.MustCompile(`^\[ *(?:< *\d+\.\d+>|(\+)\d+\.\d+)\] `)
 
-// scanStep reads "[ +0.000001] " and "[< 0.000001>] ".
-func (h *header) scanStep(b []byte) int {
+// scanTimeStep reads "[ +0.000001] " and "[< 0.000001>] ".
+func (h *header) scanTimeStep(b []byte) int {
 	m := stepStamp.FindSubmatch(b)
 	if m == nil {
 		return 0

@@ -502,7 +502,7 @@ func (o *held) piecesAt(offsets []int) (all []event.Piece) {
 	return all
 }
 
-// mayGoOn says that msg may be the next part of the message.
+// mayContinueMessage says that msg may be the next part of the message.
 func (o *held) mayGoOn(msg []byte) bool {
 	if len(o.raw)+len(msg) > maxHeld {
 		return false

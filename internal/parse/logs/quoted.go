@@ -16,7 +16,7 @@ import (
 //	crio's log shows `Nov 08 09:30:11 node-1 crio[812]: fatal error: concurrent map writes`
 func cutQuoted(b []byte, opens string) []byte {
 	for at := 1; at < min(len(b), maxProse); at++ {
-		if strings.IndexByte(opens, b[at-1]) < 0 || !beginsQuoted(b[at:], b[at-1]) {
+		if strings.IndexByte(opens, b[at-1]) < 0 || !beginsQuotedLine(b[at:], b[at-1]) {
 			continue
 		}
 		quoted := b[at:]
@@ -33,8 +33,8 @@ func cutQuoted(b []byte, opens string) []byte {
 	return nil
 }
 
-// beginsQuoted says that a text behind the sign open is a line of a log.
-func beginsQuoted(text []byte, open byte) bool {
+// beginsQuotedLine says that a text behind the sign open is a line of a log.
+func beginsQuotedLine(text []byte, open byte) bool {
 	if open == '`' {
 		return HasHeader(text)
 	}

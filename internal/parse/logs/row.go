@@ -53,7 +53,7 @@ func (s *scannedLine) scanLine(b []byte, coloured bool, literals *lines.Literals
 // wants says whether what stands behind the header of the line may matter.
 func (l *logReader) wants(s *scannedLine, message []byte) bool {
 	if s.searched {
-		return s.found || l.WantsWithout(message)
+		return s.found || l.WantsWithoutLiteral(message)
 	}
 	return l.Wants(message)
 }

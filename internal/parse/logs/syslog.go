@@ -21,7 +21,7 @@ func (h *header) scanUnknownMonth(b []byte) int {
 		return 0
 	}
 	day := stamp.TwoDigits(b[n], b[n+1])
-	face, prec, c := stamp.ClockFace(b[n+3:])
+	face, prec, c := stamp.TimeOfDay(b[n+3:])
 	if c == 0 || day < 1 || day > 31 || stamp.Month(b) > 0 || bytes.ContainsAny(b[:n-1], `:/<>[](){}"'=_-@`) {
 		return 0
 	}
@@ -228,9 +228,9 @@ func (h *header) scanRepeated(b []byte) bool {
 	return true
 }
 
-// lastRepeated reads "last message repeated 3 times", which sysklogd, busybox and rsyslog before
-// 4.5 write instead of the messages; 0 for anything else.
-func lastRepeated(b []byte) int {
+// readLastRepeatedCount reads "last message repeated 3 times", which sysklogd, busybox and rsyslog
+// before 4.5 write instead of the messages; 0 for anything else.
+func readLastRepeatedCount(b []byte) int {
 	if len(b) == 0 || b[0] != 'l' { // inlined: every line of a journal comes here
 		return 0
 	}

@@ -112,7 +112,7 @@ func findWidth(head []byte, pad int) int {
 	headed, wide := false, false
 	for line := range bytes.Lines(head) {
 		line = cutPad(bytes.TrimRight(line, "\r\n"), pad)
-		switch goesOn := mayGoOn(line); {
+		switch goesOn := mayContinueMessage(line); {
 		case wide && headed && goesOn:
 			broken++
 		case wide && headed:
@@ -136,9 +136,10 @@ func hasStart(line []byte) bool {
 	return len(line) > 0 && line[0] != '{' && scanHeader(line).body != none
 }
 
-// mayGoOn says that a line can be the next piece of a message that was broken. A message of logrus
-// can begin with its text, but where it was broken before that, its stamp stands in the line above.
-func mayGoOn(line []byte) bool {
+// mayContinueMessage says that a line can be the next piece of a message that was broken. A message
+// of logrus can begin with its text, but where it was broken before that, its stamp stands in the
+// line above.
+func mayContinueMessage(line []byte) bool {
 	return !lines.IsBlank(line) && line[0] != '\t' && (!hasStart(line) || bytes.HasPrefix(line, []byte("msg="))) && !lines.IsNoise(line) && !bytes.HasPrefix(line, []byte("goroutine "))
 }
 
@@ -146,7 +147,7 @@ func mayGoOn(line []byte) bool {
 func (l *logReader) readWrapped(line lines.Line) bool {
 	w := &l.wrapped
 	b := cutPad(lines.TrimReturn(line.Bytes), w.pad)
-	if w.first > 0 && line.Cut == 0 && mayGoOn(b) {
+	if w.first > 0 && line.Cut == 0 && mayContinueMessage(b) {
 		switch cut := lines.CutsWords(w.text, b); {
 		case cut: // and the blank between them was lost
 			w.addSeam(b)

@@ -57,8 +57,8 @@ func Sample(t testing.TB, name string) []byte {
 	return b
 }
 
-// Samples are the names of all sample files, as "format/name.log" or "….log.gz".
-func Samples(t testing.TB) (names []string) {
+// SampleNames are the names of all sample files, as "format/name.log" or "….log.gz".
+func SampleNames(t testing.TB) (names []string) {
 	t.Helper()
 	require.NoError(t, fs.WalkDir(os.DirFS(testdata(t)), ".", func(p string, _ fs.DirEntry, err error) error {
 		if strings.HasSuffix(p, ".log") || strings.HasSuffix(p, ".log.gz") {
@@ -113,7 +113,7 @@ func Read(t testing.TB, f parse.Format, data []byte, want func([]byte) bool) *Ac
 	return ReadInput(t, f, data, traces.Input{Input: lines.Input{Want: want}})
 }
 
-// ReadInput reads data as in says otherwise.
+// ReadInput reads data as a file of the format f. What else is known of the file comes from in.
 func ReadInput(t testing.TB, f parse.Format, data []byte, in traces.Input) *Account {
 	t.Helper()
 	a := &Account{}

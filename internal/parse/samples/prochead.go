@@ -87,7 +87,7 @@ func readMapKeys(line string) (comm string, tid int, ok bool) {
 	return comm, tid, true
 }
 
-// readMapEnd reads its end, ", runc, 1234]: 5".
+// readMapEnd reads the line behind such a stack, ", runc, 1234]: 5".
 func readMapEnd(line string) (comm string, tid int, ok bool) {
 	m := mapEnd.FindStringSubmatch(line)
 	if m == nil {

@@ -173,9 +173,9 @@ func (r *sampleReader) readRow(line string) (s Sample, reason string) {
 	case sampleStack:
 		return readBPFStack(line)
 	case sampleTraced, sampleEnded, sampleDisk:
-		return r.readTraced(line, splitQuotedRow(line))
+		return r.readXcapture3Row(line, splitQuotedRow(line))
 	case sampleWide:
-		return r.readTraced(line, splitWideRow(line))
+		return r.readXcapture3Row(line, splitWideRow(line))
 	}
 	if r.headerBegins("KSTACK_HASH") || r.headerBegins("CGROUP_ID") || r.headerBegins("USTACK_HASH") {
 		return r.readLegend(line)

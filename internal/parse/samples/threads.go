@@ -135,13 +135,14 @@ func (r *threadsReader) newSample(t *ThreadRow) Sample {
 	if t.Syscall != nil && *t.Syscall >= 0 && !t.Kernel {
 		s.Number, s.HasNumber = *t.Syscall, true
 	}
-	s.NameCall()
+	s.NameSyscall()
 	return s
 }
 
-// NameCall names the system call of a sample by its number, where the machine is known, else by the
-// stack, and undoes what is known to be wrong about it. It is called once everything else is set.
-func (s *Sample) NameCall() {
+// NameSyscall names the system call of a sample by its number, where the machine is known, else by
+// the stack, and undoes what is known to be wrong about it. It is called once everything else is
+// set.
+func (s *Sample) NameSyscall() {
 	defer s.correctCall()
 	name, machine := kernel.StackCall(strings.Fields(s.Stack))
 	if s.Machine == "" {

@@ -10,9 +10,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// readTraced reads a row of xcapture 3 by the names of the header's columns, which
+// readXcapture3Row reads a row of xcapture 3 by the names of the header's columns, which
 // change from version to version. F are its values.
-func (r *sampleReader) readTraced(line string, f []string) (s Sample, reason string) {
+func (r *sampleReader) readXcapture3Row(line string, f []string) (s Sample, reason string) {
 	if len(f) != len(r.columns) {
 		return s, fmt.Sprintf("%d columns, the header has %d", len(f), len(r.columns))
 	}

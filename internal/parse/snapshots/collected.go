@@ -114,7 +114,7 @@ const (
 	itemHead   = `{"name":"`
 )
 
-// SniffCollected knows them by the first line.
+// SniffCollected knows the files that collect writes by their first line.
 func SniffCollected(head []byte) float64 {
 	if lines.StartsWith(head, bundleHead, rpcHead) {
 		return 1

@@ -52,7 +52,7 @@ func walkJSON(d *document, yield func(Datum, error) bool) (skipped int, ok bool)
 		case w.ended:
 			return 0, false
 		case err != nil:
-			return w.loseRest(err)
+			return w.skipRest(err)
 		}
 	}
 }
@@ -111,9 +111,9 @@ func (w *jsonWalk) yieldValue(value json.Token) error {
 	return nil
 }
 
-// loseRest names the rest of the document from the line on that cannot be read. Its lines of logs
+// skipRest names the rest of the document from the line on that cannot be read. Its lines of logs
 // are read as such: a ticket holds both.
-func (w *jsonWalk) loseRest(err error) (skipped int, ok bool) {
+func (w *jsonWalk) skipRest(err error) (skipped int, ok bool) {
 	at := int(w.InputOffset())
 	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = int(syntax.Offset)

@@ -33,7 +33,7 @@ type outline struct {
 }
 
 func (o *outline) readLine(line string) (Datum, bool) {
-	if fields, ok := cutObjectRow(line); ok {
+	if fields, ok := cutDescribeRow(line); ok {
 		return Datum{Path: o.pathTo(""), Fields: fields}, true
 	}
 	text := strings.TrimLeft(line, " \t")
@@ -68,8 +68,8 @@ func (o *outline) pathTo(key string) []string {
 	return o.path
 }
 
-// cutObjectRow cuts a row of describe's tables: of conditions, or of events.
-func cutObjectRow(line string) (fields []event.Pair, ok bool) {
+// cutDescribeRow cuts a row of describe's tables: of conditions, or of events.
+func cutDescribeRow(line string) (fields []event.Pair, ok bool) {
 	if fields, ok = CutCondition(line); ok {
 		return fields, true
 	}

@@ -174,7 +174,7 @@ func (t *table) readHead(line []byte) bool {
 	if kind != noListing {
 		t.kind, t.columns, t.first, t.guessed = kind, columns, "", false
 		if kind == psTable && t.threads {
-			nameThreads(t.columns)
+			renamePIDToTID(t.columns)
 		}
 	}
 	t.threads = t.threads && kind == noListing || isThreadCount(line)
@@ -192,8 +192,8 @@ func isTopSummary(line []byte) bool { return lines.StartsWith(line, topSummary..
 //	Threads: 3812 total,   2 running, 3790 sleeping,   0 stopped,  20 zombie
 func isThreadCount(line []byte) bool { return bytes.HasPrefix(line, []byte("Threads: ")) }
 
-// nameThreads calls the column of threads by its name.
-func nameThreads(columns []column) {
+// renamePIDToTID calls the column of threads by its name.
+func renamePIDToTID(columns []column) {
 	for i := range columns {
 		if columns[i].name == "PID" {
 			columns[i].name = "TID"
@@ -247,7 +247,7 @@ func isUpper(columns []column) bool {
 // cutWords are the words of a line and where they begin.
 func cutWords(line string) []column { return appendWords(nil, line) }
 
-// appendWords appends them to all.
+// appendWords appends the words of a line to all, with where they begin.
 func appendWords(all []column, line string) []column {
 	for at := 0; at < len(line); {
 		if line[at] == ' ' || line[at] == '\t' {

@@ -107,7 +107,7 @@ func readYAML(text []byte) (root *yaml.Node, err error) {
 	if len(text) > maxPiece {
 		return nil, fmt.Errorf("longer than %d bytes", maxPiece)
 	}
-	if bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) > 50*maxNesting || tooDeep(text) {
+	if bytes.Count(text, []byte{'['})+bytes.Count(text, []byte{'{'}) > 50*maxNesting || isTooDeep(text) {
 		return nil, fmt.Errorf("nested deeper than %d, or a line longer than %d bytes", maxNesting, maxYAMLLine)
 	}
 	defer func() {
@@ -125,9 +125,9 @@ func readYAML(text []byte) (root *yaml.Node, err error) {
 	return root, nil
 }
 
-// tooDeep looks for a line that opens more levels than any object has, is indented by them, or too
-// long.
-func tooDeep(text []byte) bool {
+// isTooDeep looks for a line that opens more levels than any object has, is indented by them, or
+// too long.
+func isTooDeep(text []byte) bool {
 	for line := range bytes.Lines(text) {
 		indent := len(line) - len(bytes.TrimLeft(line, " \t"))
 		marks := 0

@@ -52,7 +52,7 @@ func Date(s string) (t event.Time, ok bool) {
 	return readZoned(face.Format("2006-01-02T15:04:05"), f[words:])
 }
 
-// readZoned reads a date and a clock face, and the zone behind it. Letters other than
+// readZoned reads a date and a time of day, and the zone behind it. Letters other than
 // UTC and GMT name several zones (CST is China's and Chicago's), so they name none.
 func readZoned(stamp string, zone []string) (event.Time, bool) {
 	if len(zone) == 1 {

@@ -84,9 +84,9 @@ func monthTable(languages ...string) map[string]int {
 // minuteStamp is a stamp without seconds: 1 the month, 2 the day, 3 the hour, 4 the minute.
 var minuteStamp = regexp.MustCompile(`^\[(\S{1,16}?) *([ \d]\d) (\d\d):(\d\d)\] `)
 
-// Minute reads "[Nov 8 09:30] " and "[Nov22 06:51] ", and returns its length, which is 0 without
-// one.
-func Minute(b []byte) (t event.Time, n int) {
+// WithoutSeconds reads "[Nov 8 09:30] " and "[Nov22 06:51] ", and returns its length, which is 0
+// without one.
+func WithoutSeconds(b []byte) (t event.Time, n int) {
 	m := minuteStamp.FindSubmatch(b)
 	if m == nil {
 		return t, 0

@@ -17,9 +17,9 @@ const (
 
 // Moment puts a date and a time of day together: day counts from 1970, face from midnight; prec is
 // how fine the stamp is, 0 for nanoseconds.
-func Moment(day int64, face, prec time.Duration, lacks event.Lacks) event.Time {
-	sec := day*86400 + int64(face/time.Second)
-	return event.Time{T: time.Unix(sec, int64(face%time.Second)).UTC(), Lacks: lacks, Prec: prec, Known: true}
+func Moment(day int64, timeOfDay, prec time.Duration, lacks event.Lacks) event.Time {
+	sec := day*86400 + int64(timeOfDay/time.Second)
+	return event.Time{T: time.Unix(sec, int64(timeOfDay%time.Second)).UTC(), Lacks: lacks, Prec: prec, Known: true}
 }
 
 // Days counts the days from 1 January 1970 to a date of the proleptic Gregorian
@@ -78,8 +78,8 @@ func Fraction(b []byte) (v, prec time.Duration, n int) {
 	return v, prec, n
 }
 
-// ClockFace reads "09:30:11" and a fraction; n is 0 when it is not there. A leap second is one.
-func ClockFace(b []byte) (face, prec time.Duration, n int) {
+// TimeOfDay reads "09:30:11" and a fraction; n is 0 when it is not there. A leap second is one.
+func TimeOfDay(b []byte) (timeOfDay, prec time.Duration, n int) {
 	if len(b) < 8 || b[2] != ':' || b[5] != ':' || b[0] == ' ' {
 		return 0, 0, 0
 	}
@@ -87,14 +87,14 @@ func ClockFace(b []byte) (face, prec time.Duration, n int) {
 	if uint(h) > 23 || uint(m) > 59 || uint(s) > 60 || b[3] == ' ' || b[6] == ' ' {
 		return 0, 0, 0
 	}
-	face = time.Duration(h*3600+m*60+s) * time.Second
+	timeOfDay = time.Duration(h*3600+m*60+s) * time.Second
 	f, prec, n := Fraction(b[8:])
-	return face + f, prec, 8 + n
+	return timeOfDay + f, prec, 8 + n
 }
 
-// BareClock reads a stamp that is only a time of day.
-func BareClock(b []byte) (t event.Time, n int) {
-	face, prec, n := ClockFace(b)
+// BareTimeOfDay reads a stamp that is only a time of day.
+func BareTimeOfDay(b []byte) (t event.Time, n int) {
+	face, prec, n := TimeOfDay(b)
 	if n == 0 {
 		return t, 0
 	}
@@ -120,7 +120,7 @@ func Short(b []byte) (t event.Time, n int) {
 		return t, 0
 	}
 	day, ok := Days(0, m, TwoDigits(b[n], b[n+1]))
-	face, prec, c := ClockFace(b[n+3:])
+	face, prec, c := TimeOfDay(b[n+3:])
 	if !ok || c == 0 {
 		return t, 0
 	}
@@ -159,7 +159,7 @@ func ISO(b []byte) (t event.Time, n int) {
 		return t, 0
 	}
 	day, ok := Days(hi*100+lo, TwoDigits(b[5], b[6]), TwoDigits(b[8], b[9]))
-	face, prec, c := ClockFace(b[11:])
+	face, prec, c := TimeOfDay(b[11:])
 	if !ok || c == 0 {
 		return t, 0
 	}
@@ -188,7 +188,7 @@ var zones = func() (all [2*maxOffset/zoneStep + 1]*time.Location) {
 	return all
 }()
 
-// readZone reads "Z", "+08:00" or "+0800" as what to take from the clock face to get UTC.
+// readZone reads "Z", "+08:00" or "+0800" as what to take from local time to get UTC.
 func readZone(b []byte) (offset time.Duration, n int) {
 	if len(b) > 0 && b[0] == 'Z' {
 		return 0, 1

@@ -158,7 +158,7 @@ func (l *traceLine) scanTimes(b []byte) []byte {
 	if len(b) > 8 && lines.IsDigit(b[0]) {
 		if l.scanMicro(b) {
 			b = b[16:]
-		} else if face, prec, n := stamp.ClockFace(b); n > 0 && n < len(b) && b[n] == ' ' {
+		} else if face, prec, n := stamp.TimeOfDay(b); n > 0 && n < len(b) && b[n] == ' ' {
 			l.at = traceMoment{int64(face), prec, faceClock}
 			b = b[n+1:]
 		} else if t, n := stamp.Epoch(b); n > 0 && n < len(b) && b[n] == ' ' {

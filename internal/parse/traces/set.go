@@ -88,7 +88,7 @@ func firstStamp(head []byte) traceMoment {
 // its Err; the others are read on.
 func Merge(parts []*Part, calls *CallFilter) iter.Seq2[*Syscall, error] {
 	return func(yield func(*Syscall, error) bool) {
-		m := &merger{calls: calls.withoutAsking(), yield: yield, waiting: slices.Clone(parts), nth: map[string]int{}}
+		m := &merger{calls: calls.wantAllAsked(), yield: yield, waiting: slices.Clone(parts), nth: map[string]int{}}
 		m.stamped = alignParts(m.waiting)
 		defer func() {
 			for _, p := range m.active {
@@ -104,9 +104,9 @@ func Merge(parts []*Part, calls *CallFilter) iter.Seq2[*Syscall, error] {
 	}
 }
 
-// withoutAsking wants all that the filter would ask about: a part is read one call ahead of what is
-// known of the others.
-func (f *CallFilter) withoutAsking() *CallFilter {
+// wantAllAsked makes a filter that wants each call about which f would ask. A part of a set is read
+// one call ahead of what is known of the other parts, too early to ask.
+func (f *CallFilter) wantAllAsked() *CallFilter {
 	if f == nil || f.Ask == nil {
 		return f
 	}

@@ -154,7 +154,7 @@ func beside(f func()) { go f() }
 // whoever stops early has its reader back.
 func TestTraceAhead(t *testing.T) {
 	f := parsetest.Format(t, "strace")
-	for _, name := range parsetest.Samples(t) {
+	for _, name := range parsetest.SampleNames(t) {
 		if !strings.HasPrefix(name, "strace/") {
 			continue
 		}
@@ -219,7 +219,7 @@ func sumTrace(t *testing.T, data []byte, calls *traces.CallFilter) (s traceSum) 
 // TestStraceRest: what a filter leaves out is counted, line for line, call for call, and nothing of
 // its time is lost.
 func TestStraceRest(t *testing.T) {
-	for _, name := range parsetest.Samples(t) {
+	for _, name := range parsetest.SampleNames(t) {
 		if strings.HasPrefix(name, "strace/") {
 			data := parsetest.Sample(t, name)
 			whole := sumTrace(t, data, nil)
@@ -231,7 +231,7 @@ func TestStraceRest(t *testing.T) {
 
 // FuzzFilter: of any bytes, what a filter leaves out is counted.
 func FuzzFilter(f *testing.F) {
-	for _, name := range parsetest.Samples(f) {
+	for _, name := range parsetest.SampleNames(f) {
 		if strings.HasPrefix(name, "strace/") {
 			b := parsetest.Sample(f, name)
 			f.Add(b[:min(len(b), 4096)])

@@ -12,19 +12,19 @@ import (
 	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
-// sort is how the values of a column are shown. The name of a column tells it.
-type sort int
+// columnKind is how the values of a column are shown. The name of a column tells it.
+type columnKind int
 
 const (
-	plain sort = iota
+	plain columnKind = iota
 	report
 	share
 	seconds
 )
 
-// sortOf tells what a column holds: share or …_share is a part of 1, …_seconds a length of time,
-// report or …_report the path of a report below the directory of the rows.
-func sortOf(column string) sort {
+// kindOfColumn tells what a column holds: share or …_share is a part of 1, …_seconds a length of
+// time, report or …_report the path of a report below the directory of the rows.
+func kindOfColumn(column string) columnKind {
 	switch word := column[strings.LastIndexByte(column, '_')+1:]; word {
 	case "report":
 		return report
@@ -36,36 +36,36 @@ func sortOf(column string) sort {
 	return plain
 }
 
-// title is what a column is called: its name as words, without what the cells say themselves.
-func title(column string) string {
-	if sortOf(column) == seconds {
+// columnTitle is what a column is called: its name as words, without what the cells say themselves.
+func columnTitle(column string) string {
+	if kindOfColumn(column) == seconds {
 		column = strings.TrimSuffix(column, "_seconds")
 	}
 	return strings.ReplaceAll(column, "_", " ")
 }
 
-// isNumber says that all values of a column are numbers, where they are known.
-func isNumber(a *fleet.Answer, column int) bool {
+// isNumberColumn says that all values of a column are numbers, where they are known.
+func isNumberColumn(a *fleet.Answer, column int) bool {
 	return !slices.ContainsFunc(a.Rows, func(row []any) bool {
 		_, ok := row[column].(float64)
 		return !ok && row[column] != nil
 	})
 }
 
-// isWhole says that all numbers of a column are whole ones.
-func isWhole(a *fleet.Answer, column int) bool {
+// isWholeColumn says that all numbers of a column are whole ones.
+func isWholeColumn(a *fleet.Answer, column int) bool {
 	return !slices.ContainsFunc(a.Rows, func(row []any) bool {
 		v, ok := row[column].(float64)
 		return ok && v != math.Trunc(v)
 	})
 }
 
-// format is a value as people read it; empty where it is unknown. It is not escaped. Whole says
-// that numbers of the column have no decimals.
-func format(column string, value any, whole bool) string {
+// formatValue is a value as people read it; empty where it is unknown. It is not escaped. Whole
+// says that numbers of the column have no decimals.
+func formatValue(column string, value any, whole bool) string {
 	switch v := value.(type) {
 	case float64:
-		switch sortOf(column) {
+		switch kindOfColumn(column) {
 		case share:
 			return strconv.FormatFloat(100*v, 'f', 0, 64) + " %"
 		case seconds:

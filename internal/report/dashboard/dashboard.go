@@ -56,24 +56,24 @@ func writeTable(t *show.Text, a *fleet.Answer, full bool) {
 	}
 	lines, align := []([]string){nil}, ""
 	for col, name := range a.Columns {
-		if sortOf(name) == report && !full {
+		if kindOfColumn(name) == report && !full {
 			continue
 		}
-		letter, whole := "l", isWhole(a, col)
-		if isNumber(a, col) {
+		letter, whole := "l", isWholeColumn(a, col)
+		if isNumberColumn(a, col) {
 			letter = "r"
 		}
 		align += letter
-		lines[0] = append(lines[0], title(name))
+		lines[0] = append(lines[0], columnTitle(name))
 		for row, values := range shown {
 			if row+1 == len(lines) {
 				lines = append(lines, nil)
 			}
-			lines[row+1] = append(lines[row+1], show.Escape(format(name, values[col], whole), most))
+			lines[row+1] = append(lines[row+1], show.Escape(formatValue(name, values[col], whole), most))
 		}
 	}
 	table := show.Columns(lines, align)
-	for !full && len(lines[0]) > 1 && widest(table) > t.Width {
+	for !full && len(lines[0]) > 1 && widestLine(table) > t.Width {
 		for i := range lines {
 			lines[i] = lines[i][:len(lines[i])-1]
 		}
@@ -87,7 +87,7 @@ func writeTable(t *show.Text, a *fleet.Answer, full bool) {
 	}
 }
 
-func widest(lines []string) (columns int) {
+func widestLine(lines []string) (columns int) {
 	for _, line := range lines {
 		columns = max(columns, lipgloss.Width(line))
 	}

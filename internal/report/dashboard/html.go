@@ -77,7 +77,7 @@ func (s *section) write(w *html.Writer) {
 	w.Put(`<section id="{}">
 <h2>{}</h2>
 `, s.Name, s.Title)
-	w.PutSome("<p><small>{}</small></p>\n", s.About)
+	w.PutNonEmpty("<p><small>{}</small></p>\n", s.About)
 	if s.Days != nil {
 		s.Days.write(w)
 	}
@@ -151,7 +151,7 @@ func newSection(a *fleet.Answer, link func(report string) string) section {
 	s := section{Name: a.Name, Title: a.Title, About: a.About}
 	largest := 0.0
 	for col, name := range a.Columns {
-		s.Head = append(s.Head, column{title(name), isNumber(a, col)})
+		s.Head = append(s.Head, column{columnTitle(name), isNumberColumn(a, col)})
 		if name == bars[a.Name] {
 			for _, row := range a.Rows {
 				n, _ := row[col].(float64)
@@ -162,11 +162,11 @@ func newSection(a *fleet.Answer, link func(report string) string) section {
 	for _, values := range a.Rows {
 		row := make([]cell, len(a.Columns))
 		for col, name := range a.Columns {
-			c := cell{Text: show.Escape(format(name, values[col], isWhole(a, col)), show.MaxQuote), Number: s.Head[col].Number}
+			c := cell{Text: show.Escape(formatValue(name, values[col], isWholeColumn(a, col)), show.MaxQuote), Number: s.Head[col].Number}
 			if n, ok := values[col].(float64); ok && name == bars[a.Name] && largest > 0 {
-				c.Bar, c.Drawn = round(100*n/largest), true
+				c.Bar, c.Drawn = roundPercent(100*n/largest), true
 			}
-			if path, ok := values[col].(string); ok && sortOf(name) == report {
+			if path, ok := values[col].(string); ok && kindOfColumn(name) == report {
 				c = cell{Link: link(path)}
 			}
 			row[col] = c
@@ -180,8 +180,8 @@ func newSection(a *fleet.Answer, link func(report string) string) section {
 	return s
 }
 
-// round leaves a percentage as many decimals as can be seen.
-func round(percent float64) float64 { return math.Round(100*percent) / 100 }
+// roundPercent leaves a percentage as many decimals as can be seen.
+func roundPercent(percent float64) float64 { return math.Round(100*percent) / 100 }
 
 // days are the bars of a chart of stalls by day.
 type days struct {
@@ -222,12 +222,12 @@ func newDays(a *fleet.Answer) *days {
 	slices.SortFunc(all, func(a, b point) int { return a.at.Compare(b.at) })
 	first, last := all[0].at, all[len(all)-1].at
 	width := 100 / (last.Sub(first).Hours()/24 + 1)
-	d := &days{First: first.Format(time.DateOnly), Last: last.Format(time.DateOnly), Most: format("", most, false)}
+	d := &days{First: first.Format(time.DateOnly), Last: last.Format(time.DateOnly), Most: formatValue("", most, false)}
 	for _, p := range all {
 		height := 100 * p.rate / most
 		d.Bars = append(d.Bars, dayBar{
-			X: round(p.at.Sub(first).Hours() / 24 * width), Width: round(width * 0.9), Y: round(100 - height), Height: round(height),
-			Title: fmt.Sprintf("%s: %s stalls per node-day", p.at.Format(time.DateOnly), format("", p.rate, false)),
+			X: roundPercent(p.at.Sub(first).Hours() / 24 * width), Width: roundPercent(width * 0.9), Y: roundPercent(100 - height), Height: roundPercent(height),
+			Title: fmt.Sprintf("%s: %s stalls per node-day", p.at.Format(time.DateOnly), formatValue("", p.rate, false)),
 		})
 	}
 	return d

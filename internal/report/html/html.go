@@ -23,16 +23,16 @@ var (
 func policyOf(style string, scripts ...string) string {
 	hashes := make([]string, len(scripts))
 	for i, script := range scripts {
-		hashes[i] = hashOf(script)
+		hashes[i] = policyHash(script)
 	}
 	if len(hashes) == 0 {
 		hashes = []string{"'none'"}
 	}
-	return "default-src 'none'; style-src " + hashOf(style) + "; script-src " + strings.Join(hashes, " ") +
+	return "default-src 'none'; style-src " + policyHash(style) + "; script-src " + strings.Join(hashes, " ") +
 		"; base-uri 'none'; form-action 'none'"
 }
 
-func hashOf(s string) string {
+func policyHash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
 }

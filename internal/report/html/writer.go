@@ -47,21 +47,21 @@ func (w *Writer) Put(m markup, values ...any) {
 	w.write(rest)
 }
 
-// PutSome writes markup with a value, and nothing where that is empty.
-func (w *Writer) PutSome(m markup, value string) {
+// PutNonEmpty writes markup with a value, and nothing where that is empty.
+func (w *Writer) PutNonEmpty(m markup, value string) {
 	if value != "" {
 		w.Put(m, value)
 	}
 }
 
-// PutLeft says how many entries of a list are not shown.
-func (w *Writer) PutLeft(left int) {
+// PutLeftOut says how many entries of a list are not shown.
+func (w *Writer) PutLeftOut(left int) {
 	if left > 0 {
 		w.Put("<p><small>{} more are left out here; the JSON report has them</small></p>", left)
 	}
 }
 
-// If is a value that is there on a condition.
+// If is the value where the condition holds, and else empty.
 func If(condition bool, value string) string {
 	if condition {
 		return value
@@ -80,13 +80,13 @@ func (w *Writer) putValue(value any) {
 	case string:
 		w.write(escaper.Replace(v))
 	case Address:
-		w.write(escaper.Replace(v.clean()))
+		w.write(escaper.Replace(v.safeURL()))
 	default:
 		w.write(escaper.Replace(fmt.Sprint(v)))
 	}
 }
 
-func (a Address) clean() string {
+func (a Address) safeURL() string {
 	to, err := url.Parse(string(a))
 	if err != nil || to.Scheme != "" && to.Scheme != "https" && to.Scheme != "http" {
 		return "#"

@@ -23,7 +23,7 @@ func TestValuesStayValues(t *testing.T) {
 	w := NewWriter(&out)
 	w.Begin(hostile, hostile, true)
 	w.Put(`<p id="{}">{}</p>`, hostile, hostile)
-	w.PutSome("<b>{}</b>", "")
+	w.PutNonEmpty("<b>{}</b>", "")
 	w.End()
 	require.NoError(t, w.Err())
 	root, err := html.Parse(strings.NewReader(out.String()))
@@ -99,7 +99,7 @@ func TestMarkupOfSources(t *testing.T) {
 					return true
 				}
 				method, ok := call.Fun.(*ast.SelectorExpr)
-				if !ok || method.Sel.Name != "Put" && method.Sel.Name != "PutSome" {
+				if !ok || method.Sel.Name != "Put" && method.Sel.Name != "PutNonEmpty" {
 					return true
 				}
 				if literal, ok := call.Args[0].(*ast.BasicLit); ok {

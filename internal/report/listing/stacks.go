@@ -616,14 +616,14 @@ func shortFunc(f *stackdump.Frame) string {
 
 // writeDiff is the table of what did not move.
 func (t text) writeDiff(s *Stacks, d *Diff) {
-	t.WritePara("", t.Styles.Heading, fmt.Sprintf("%d DUMPS%s", len(d.Dumps), programOf(d)))
+	t.WritePara("", t.Styles.Heading, fmt.Sprintf("%d DUMPS%s", len(d.Dumps), ofProgram(d)))
 	for i, n := range d.Dumps {
 		t.WritePara(fmt.Sprintf("%s%d  ", show.Margin, i+1), t.Plain, dumpHeadline(&s.Dumps[n]))
 	}
 	fmt.Fprintln(t.W)
 	t.writeFateRow("FATE", "GOROUTINES", "STATE", "WHERE")
 	stuck := show.Rows(d.Stuck, func(s *series.Stay) stackdump.Goroutine { return s.Goroutine })
-	idle := t.writeFates(fateStuck, stuck)
+	idle := t.writeFateRows(fateStuck, stuck)
 	for i := range d.Slow {
 		m := &d.Slow[i]
 		if m.Was.Idle() && m.Is.Idle() && !t.Verbose {
@@ -632,23 +632,24 @@ func (t text) writeDiff(s *Stacks, d *Diff) {
 		where := innermostFunc(m.Was.Frames) + " → " + innermostFunc(m.Is.Frames)
 		t.writeFateRow("slow", strconv.FormatUint(m.Is.ID, 10), m.Is.State, where)
 	}
-	t.writeFates("finished", d.Finished)
-	t.writeFates("new", d.New)
+	t.writeFateRows("finished", d.Finished)
+	t.writeFateRows("new", d.New)
 	if idle > 0 {
 		t.WritePara("", t.Plain, show.Plural(idle, "goroutine")+" hidden that waited for work all the time (--all shows them)")
 	}
 }
 
-func programOf(d *Diff) string {
+// ofProgram is the end of a heading, which names the program; empty where it is not known.
+func ofProgram(d *Diff) string {
 	if d.Program == "" {
 		return ""
 	}
 	return " OF " + d.Program
 }
 
-// writeFates writes rows for goroutines of one fate, and counts those that it leaves out because
+// writeFateRows writes rows for goroutines of one fate, and counts those that it leaves out because
 // they wait for work.
-func (t text) writeFates(fate string, all []stackdump.Goroutine) (idle int) {
+func (t text) writeFateRows(fate string, all []stackdump.Goroutine) (idle int) {
 	groups, idle := t.shownGroups(&stackdump.Dump{Goroutines: all})
 	for i := range groups {
 		g := &groups[i]

@@ -436,7 +436,7 @@ func (t text) writeCallTable(s *syscalls.Summary) {
 		t.WritePara(show.Margin, t.Plain, fmt.Sprintf("%d more names (--verbose shows them)", left))
 	}
 	if len(s.Tables) > 0 && !s.Counted {
-		differ := s.Differ()
+		differ := s.ListDifferences()
 		if len(differ) == 0 {
 			t.WritePara(show.Margin, t.Plain, "strace's own table at the end of the trace has the same numbers")
 			return

@@ -21,8 +21,8 @@ func (d *drawing) addLane(name string) *drawnLane {
 	return &d.Lanes[len(d.Lanes)-1]
 }
 
-// grow makes room for a row in the last lane, and returns where it begins.
-func (d *drawing) grow(height int) (top int) {
+// growLastLane makes room for a row in the last lane, and returns where it begins.
+func (d *drawing) growLastLane(height int) (top int) {
 	top = d.Height
 	d.Height += height
 	d.Lanes[len(d.Lanes)-1].H += height
@@ -49,11 +49,11 @@ func (p *Picture) drawChain(inc *incident.Incident) {
 		if len(lane.Steps) == 0 {
 			lane.NameEnd = at < p.span()/2
 		}
-		row := p.newStepRow(i, at, d.grow(stepHeight))
+		row := p.newStepRow(i, at, d.growLastLane(stepHeight))
 		lane.Steps = append(lane.Steps, row)
 		if i > 0 {
 			t := tie{From: before, To: at, Y2: row.Y - knotRadius, Inferred: !s.Observed}
-			above := d.rowAbove()
+			above := d.stepAboveY()
 			t.Y1 = above + knotRadius
 			t.YMid = above + stepHeight/2
 			d.Ties = append(d.Ties, t)
@@ -63,8 +63,8 @@ func (p *Picture) drawChain(inc *incident.Incident) {
 	p.hatchLanes(d, inc.Timeline.Coverage)
 }
 
-// rowAbove is the middle of the step before the last one.
-func (d *drawing) rowAbove() int {
+// stepAboveY is the middle of the step before the last one.
+func (d *drawing) stepAboveY() int {
 	n := len(d.Lanes) - 1
 	if steps := d.Lanes[n].Steps; len(steps) > 1 {
 		return steps[len(steps)-2].Y
@@ -125,7 +125,7 @@ func (s *drawnStep) label() label {
 	l := label{s.Text, length}
 	if len(s.events) == 0 {
 		l.Name = cmp.Or(barNames[s.kind].words, l.Name) // a stall
-	} else if name, known := nameOf(s.events[0]); s.kind == "" || !known {
+	} else if name, known := nameBar(s.events[0]); s.kind == "" || !known {
 		l.Name = dropIDs(s.events[0], s.Text)
 	} else if len(s.events) == 1 {
 		l.Name = name
@@ -238,7 +238,7 @@ func (p *Picture) addStallRow(all []shape, l label) {
 		return
 	case 1:
 		s := &all[0]
-		s.Y, s.H = p.Chain.grow(stepHeight)+(stepHeight-barHeight)/2, barHeight
+		s.Y, s.H = p.Chain.growLastLane(stepHeight)+(stepHeight-barHeight)/2, barHeight
 		lane := &p.Chain.Lanes[len(p.Chain.Lanes)-1]
 		labels := p.placeLabel(l, s.From, s.To, s.Y+barHeight/2+4, barSpace)
 		lane.Rows = append(lane.Rows, markRow{Marks: all, Labels: labels})
@@ -255,7 +255,7 @@ func (p *Picture) addMarkRow(d *drawing, all []shape, l label, number int) {
 		all[i].H = markHeight
 		all[i].Y = p.placeInRow(&rows, all[i])
 	}
-	top := d.grow(nameHeight + max(len(rows), 1)*markPitch)
+	top := d.growLastLane(nameHeight + max(len(rows), 1)*markPitch)
 	for i := range all {
 		all[i].Y = top + nameHeight + all[i].Y*markPitch
 	}

@@ -75,7 +75,7 @@ func (l *laneRule) coversSource(source string) bool {
 	return slices.ContainsFunc(l.sources, func(s string) bool { return strings.HasPrefix(source, s) })
 }
 
-// barName is what a bar is called by its kind: words, with the text of a field in the place of %s.
+// nameBar is what a bar is called by its kind: words, with the text of a field in the place of %s.
 // Events with the same name stand in one row.
 type barName struct {
 	words string
@@ -111,11 +111,11 @@ const (
 	notReadyName = "node NotReady"
 )
 
-// nameOf is what a bar is called; known says that the table has a name for it.
-func nameOf(e *event.Event) (name string, known bool) {
+// nameBar is what a bar is called; known says that the table has a name for it.
+func nameBar(e *event.Event) (name string, known bool) {
 	switch e.Kind {
 	case event.KindLockHeld:
-		return heldName(e), true
+		return heldLockName(e), true
 	case event.KindThreadSample:
 		return sampleName(e), true
 	case event.KindGoroutine:
@@ -135,8 +135,8 @@ func nameOf(e *event.Event) (name string, known bool) {
 	return fmt.Sprintf(n.words, of), true
 }
 
-// heldName is a lock with its holder and what that waits for.
-func heldName(e *event.Event) string {
+// heldLockName is a lock with its holder and what that waits for.
+func heldLockName(e *event.Event) string {
 	holder := cmp.Or(e.FieldText(event.FieldCall), fmt.Sprintf("goroutine %d", e.IDs.Goroutine))
 	name := holder + " holds the lock"
 	if w := e.FieldText(event.FieldWaiting); w != "" {
@@ -174,7 +174,7 @@ func rowName(e *event.Event) string {
 	if words, rest, ok := strings.Cut(barNames[e.Kind].words, ": %s"); ok && rest == "" {
 		return words
 	}
-	if name, known := nameOf(e); known {
+	if name, known := nameBar(e); known {
 		return name
 	}
 	return strings.NewReplacer(".", " ", "-", " ").Replace(string(e.Kind))
@@ -186,22 +186,22 @@ type label struct{ Name, Length string }
 // newLabel names events of one row: "UpdateContainerResources 1m59s", "2 × umount2, together 2m0s".
 func newLabel(events []*event.Event) label {
 	if len(events) == 1 {
-		name, _ := nameOf(events[0])
+		name, _ := nameBar(events[0])
 		return label{name, show.Length(events[0])}
 	}
-	l := label{fmt.Sprintf("%d × %s", len(events), nameOfAll(events)), sumOf(events)}
+	l := label{fmt.Sprintf("%d × %s", len(events), nameBars(events)), sumText(events)}
 	if l.Length != "" {
 		l.Name += ","
 	}
 	return l
 }
 
-// nameOfAll is what events of one row are called together.
-func nameOfAll(events []*event.Event) string {
+// nameBars is what events of one row are called together.
+func nameBars(events []*event.Event) string {
 	var names, fields []string
 	field := barNames[events[0].Kind].field
 	for _, e := range events {
-		if name, _ := nameOf(e); !slices.Contains(names, name) {
+		if name, _ := nameBar(e); !slices.Contains(names, name) {
 			names = append(names, name)
 			fields = append(fields, e.FieldText(field))
 		}
@@ -223,9 +223,9 @@ func nameOfAll(events []*event.Event) string {
 // maxNames bounds the names in one label.
 const maxNames = 3
 
-// sumOf says how long several events lasted: one after the other, at the same time, or, where they
-// are moments, from the first to the last.
-func sumOf(events []*event.Event) string {
+// sumText says how long several events lasted: one after the other, at the same time, or, where
+// they are moments, from the first to the last.
+func sumText(events []*event.Event) string {
 	events = slices.DeleteFunc(slices.Clone(events), func(e *event.Event) bool { return e.Start.IsZero() })
 	slices.SortStableFunc(events, func(a, b *event.Event) int { return a.Start.T.Compare(b.Start.T) })
 	var sum, longest time.Duration

@@ -233,7 +233,7 @@ type caller struct {
 }
 
 func callerOf(e *event.Event) caller {
-	name, _ := nameOf(e)
+	name, _ := nameBar(e)
 	return caller{e.Kind, name, e.IDs.PID, e.IDs.TID, e.IDs.Container}
 }
 

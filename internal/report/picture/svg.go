@@ -150,9 +150,9 @@ func writeLabels(w *html.Writer, labels [2]placed) {
 		t := &labels[i]
 		w.Put(`<text class="label {}" data-f="{}" data-t="{}" x="{}" dx="{}" y="{}" text-anchor="{}"><tspan`,
 			t.Screen, t.At.Milliseconds(), t.To.Milliseconds(), percentText(t.X), t.DX, t.Y, t.Anchor)
-		w.PutSome(` data-whole="{}"`, t.Whole)
+		w.PutNonEmpty(` data-whole="{}"`, t.Whole)
 		w.Put(">{}</tspan>", t.Name)
-		w.PutSome(` <tspan class="length">{}</tspan>`, t.Length)
+		w.PutNonEmpty(` <tspan class="length">{}</tspan>`, t.Length)
 		w.Put("</text>")
 	}
 }
@@ -172,7 +172,7 @@ func (p *Picture) writeShape(w *html.Writer, s shape) {
 	} else {
 		w.Put(`<line class="{} t" data-f="{}" x1="{}" x2="{}" y1="{}" y2="{}">`, s.Class, from, x, x, s.Y, s.Y+s.H)
 	}
-	w.PutSome("<title>{}</title>", s.Title)
+	w.PutNonEmpty("<title>{}</title>", s.Title)
 	if width > 0 {
 		w.Put("</rect>")
 	} else {
@@ -194,7 +194,7 @@ func (g *Waits) Write(w *html.Writer) {
 		w.Put("\n")
 	}
 	w.Put("</svg>")
-	w.PutLeft(g.Left)
+	w.PutLeftOut(g.Left)
 }
 
 func (n *waitNode) write(w *html.Writer) {
@@ -203,7 +203,7 @@ func (n *waitNode) write(w *html.Writer) {
 	for i := range n.Texts {
 		t := &n.Texts[i]
 		w.Put(`<text class="label {}" x="{}" y="{}">{}`, t.Screen, t.DX, t.Y, t.Name)
-		w.PutSome(` <tspan class="length">{}</tspan>`, t.Length)
+		w.PutNonEmpty(` <tspan class="length">{}</tspan>`, t.Length)
 		w.Put("</text>")
 	}
 	w.Put("</g>")

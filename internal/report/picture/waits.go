@@ -105,7 +105,7 @@ func collectWaits(tl *timeline.Timeline) (ends []*waiting) {
 	waitsFor := map[string]lockKey{} // by program and goroutine
 	for _, e := range events {
 		if e.Kind == event.KindLockWait {
-			waitsFor[goroutineName(e)] = lockKey{e.Component, e.IDs.Lock}
+			waitsFor[goroutineKey(e)] = lockKey{e.Component, e.IDs.Lock}
 		}
 	}
 	endOf := map[string]*waiting{}
@@ -118,7 +118,7 @@ func collectWaits(tl *timeline.Timeline) (ends []*waiting) {
 		return endOf[name]
 	}
 	for _, h := range order {
-		h.next = holders[waitsFor[goroutineName(h.event)]]
+		h.next = holders[waitsFor[goroutineKey(h.event)]]
 		if h.next == nil {
 			h.next = addEnd(h.event, cmp.Or(h.event.FieldText(event.FieldWaiting), "what the holder waits for is not shown"))
 		}
@@ -169,7 +169,7 @@ func groupHolders(events []*event.Event) (holders map[lockKey]*waiting, order []
 		if through := h.event.FieldText(event.FieldThrough); through != "" {
 			name += ", through " + through
 		}
-		h.label = label{name, longestOf(all)}
+		h.label = label{name, longestWaitText(all)}
 	}
 	return holders, order
 }
@@ -184,13 +184,13 @@ func groupWaiters(events []*event.Event, holders map[lockKey]*waiting) (order []
 	holds := map[string]bool{}
 	for _, e := range events {
 		if e.Kind == event.KindLockHeld && holders[lockKey{e.Component, e.IDs.Lock}].event == e {
-			holds[goroutineName(e)] = true
+			holds[goroutineKey(e)] = true
 		}
 	}
 	groups := map[group][]*event.Event{}
 	first := map[group]*waiting{}
 	for _, e := range events {
-		if e.Kind == event.KindLockHeld || holds[goroutineName(e)] {
+		if e.Kind == event.KindLockHeld || holds[goroutineKey(e)] {
 			continue
 		}
 		key := group{lockKey{e.Component, e.IDs.Lock}, e.FieldText(event.FieldCall)}
@@ -207,7 +207,7 @@ func groupWaiters(events []*event.Event, holders map[lockKey]*waiting) (order []
 			n, _ := v.Number()
 			count += max(1, int(n))
 		}
-		w.label = label{fmt.Sprintf("%d × %s waiting", count, cmp.Or(key.call, "a goroutine")), longestOf(groups[key])}
+		w.label = label{fmt.Sprintf("%d × %s waiting", count, cmp.Or(key.call, "a goroutine")), longestWaitText(groups[key])}
 	}
 	return order
 }
@@ -221,13 +221,13 @@ func lockName(e *event.Event) string {
 	return strings.TrimSpace(name + " " + e.IDs.Lock)
 }
 
-// goroutineName tells the goroutines of all programs apart.
-func goroutineName(e *event.Event) string {
+// goroutineKey tells the goroutines of all programs apart.
+func goroutineKey(e *event.Event) string {
 	return fmt.Sprintf("%s %s %d", e.Component, e.Pos().File, e.IDs.Goroutine)
 }
 
-// longestOf is how long the one that has waited longest waits.
-func longestOf(events []*event.Event) string {
+// longestWaitText is how long the one that has waited longest waits.
+func longestWaitText(events []*event.Event) string {
 	var longest time.Duration
 	for _, e := range events {
 		longest = max(longest, e.Duration())

@@ -202,7 +202,7 @@ func newBase(inc *incident.Incident) Row {
 		Signature: show.NonNil(story.Signature(inc.Timeline, &inc.Result)), Missing: listMissing(&inc.Result),
 		Files: new(len(inc.Files)), FileErrors: &failed,
 	}
-	row.RelistCount, row.RelistMean, row.RelistP99 = number(fact("kubelet.relist-count")), number(fact("kubelet.relist-mean-seconds")), number(fact("kubelet.relist-p99-seconds"))
+	row.RelistCount, row.RelistMean, row.RelistP99 = parseNumber(fact("kubelet.relist-count")), parseNumber(fact("kubelet.relist-mean-seconds")), parseNumber(fact("kubelet.relist-p99-seconds"))
 	row.addStalls(inc.Timeline.Stalls)
 	return row
 }
@@ -228,8 +228,8 @@ func (r *Row) addFinding(i int, f *story.Finding) {
 	r.Start, r.End, r.Duration = moment(f.Start), moment(f.End), seconds(f.Start, f.End)
 }
 
-// number is a fact that is a number; nil where it is none, or infinite.
-func number(fact Text) *Float {
+// parseNumber is a fact that is a number; nil where it is none, or infinite.
+func parseNumber(fact Text) *Float {
 	f, err := strconv.ParseFloat(string(fact), 64)
 	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
 		return nil

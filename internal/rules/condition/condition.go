@@ -45,7 +45,7 @@ var operators = map[string]func(arg any) (func(event.Value) bool, error){
 	"lte":        matchNumber(func(a, b float64) bool { return a <= b }),
 	"gt":         matchNumber(func(a, b float64) bool { return a > b }),
 	"gte":        matchNumber(func(a, b float64) bool { return a >= b }),
-	"semver":     matchText(version.ParseRange, version.Range.Holds),
+	"semver":     matchText(version.ParseRange, version.Range.SurelyContains),
 }
 
 // existsOperator is the one operator that looks at a missing field.

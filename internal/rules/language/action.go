@@ -73,7 +73,7 @@ func (c *compiler) compileAction(a *Action, at yamlfile.Place) {
 
 // compileCommand compiles a command, and adds its placeholders to those that are used.
 func (c *compiler) compileCommand(command string, used map[string]bool, at ...any) template.Template {
-	t, wrong := template.ParseCommand(command, c.listNames(false), c.countUse)
+	t, wrong := template.ParseCommand(command, c.newScope(false), c.countUse)
 	for _, err := range wrong {
 		c.errorf(at, "%v", err)
 	}

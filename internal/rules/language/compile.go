@@ -212,7 +212,7 @@ const optionalModifier = "optional"
 // addBinding adds one bind to a pattern. Only where introduce is set may its name be a new one.
 func (c *compiler) addBinding(p *Pattern, name string, b Binding, at yamlfile.Place, introduce bool) {
 	written := at.In(b.key...)
-	b.Variable = c.rule.FindBind(name)
+	b.Variable = c.rule.FindVariable(name)
 	if b.Variable < 0 && !introduce {
 		if b.Variable = c.resolveBind(name, written...); b.Variable < 0 {
 			return
@@ -294,8 +294,8 @@ func (r *Rule) findStep(id string) int {
 	return slices.IndexFunc(r.Steps, func(s StepRule) bool { return s.ID == id })
 }
 
-// FindBind returns the variable of a name, or -1.
-func (r *Rule) FindBind(name string) int {
+// FindVariable returns the variable of a name, or -1.
+func (r *Rule) FindVariable(name string) int {
 	return slices.IndexFunc(r.Compiled.Variables, func(v Variable) bool { return v.Name == name })
 }
 
@@ -306,7 +306,7 @@ func (c *compiler) resolve(problem, name string, known []string, at yamlfile.Pla
 		return i
 	}
 	near := spelling.NearestWord(name, known)
-	c.errorf(at, "%s %q%s", problem, name, spelling.Suggest(near))
+	c.errorf(at, "%s %q%s", problem, name, spelling.FormatHint(near))
 	return slices.Index(known, near)
 }
 
@@ -609,17 +609,17 @@ func (c *compiler) compileTexts() {
 }
 
 func (c *compiler) compileTemplate(s string, own bool, at ...any) template.Template {
-	t, err := template.Parse(s, c.listNames(own), c.countUse)
+	t, err := template.Parse(s, c.newScope(own), c.countUse)
 	if err != nil {
 		c.errorf(at, "%v", err)
 	}
 	return t
 }
 
-// listNames are the names that a text of the rule may speak of. Own says that it is the text of a
+// newScope are the names that a text of the rule may speak of. Own says that it is the text of a
 // step.
-func (c *compiler) listNames(own bool) template.Scope {
-	return template.Scope{Steps: c.rule.findStep, Variables: c.rule.FindBind, Captured: c.findCaptured, Own: own}
+func (c *compiler) newScope(ofStep bool) template.Scope {
+	return template.Scope{Steps: c.rule.findStep, Variables: c.rule.FindVariable, Captured: c.findCaptured, Own: ofStep}
 }
 
 // countUse notes that something speaks of a variable.

@@ -129,7 +129,7 @@ func newLoader(known []event.KindInfo) *loader {
 
 func (l *loader) load(trees ...Files) (*Catalog, error) {
 	for _, tree := range trees {
-		if err := tree.readEach(l.addRule); err != nil {
+		if err := tree.readEach(l.addFile); err != nil {
 			return nil, err
 		}
 	}
@@ -169,7 +169,7 @@ func findCrossReferences(r *Rule, src *yamlfile.Source) *crossReferences {
 	return x
 }
 
-func (l *loader) addRule(name string, text []byte) {
+func (l *loader) addFile(name string, text []byte) {
 	if path.Base(name) == effectFileName {
 		effects, wrong := readEffects(name, text, l.known)
 		l.wrong = append(l.wrong, wrong...)
@@ -197,16 +197,16 @@ func (c *Catalog) checkExplanations(r *Rule, at *crossReferences) (wrong yamlfil
 	for i, d := range r.ExplainedBy {
 		other := c.Rule(d.Rule)
 		if other == nil {
-			wrong = append(wrong, at.rule[i].Because("unknown rule %q%s", d.Rule, spelling.DidYouMean(d.Rule, c.IDs())))
+			wrong = append(wrong, at.rule[i].WithReason("unknown rule %q%s", d.Rule, spelling.DidYouMean(d.Rule, c.IDs())))
 			continue
 		}
 		for j, name := range d.Join {
-			if other.FindBind(name) < 0 {
-				wrong = append(wrong, at.join[i][j].Because("rule %q binds no %q", d.Rule, name))
+			if other.FindVariable(name) < 0 {
+				wrong = append(wrong, at.join[i][j].WithReason("rule %q binds no %q", d.Rule, name))
 			}
 		}
 		if c.explains(other, r.ID, map[string]bool{}) {
-			wrong = append(wrong, at.rule[i].Because("rule %q is in turn explained by %q", d.Rule, r.ID))
+			wrong = append(wrong, at.rule[i].WithReason("rule %q is in turn explained by %q", d.Rule, r.ID))
 		}
 	}
 	return wrong

@@ -119,7 +119,7 @@ func (c *compiler) compileTell(t *TellRule, at yamlfile.Place) {
 			}
 			return -1
 		},
-		Variables: c.rule.FindBind,
+		Variables: c.rule.FindVariable,
 		Captured:  func(int, string) int { return -1 },
 		Own:       true,
 	}

@@ -14,7 +14,7 @@ import (
 	"slices"
 )
 
-// text is a struct that may also be written as a text alone.
+// writeText is a struct that may also be written as a text alone.
 type text interface {
 	SetText(text string)
 	// TextAlone returns the text, and whether it is all that was written.
@@ -35,51 +35,51 @@ type writer struct {
 	err error
 }
 
-func (w *writer) count(n int) { w.out = binary.AppendUvarint(w.out, uint64(n)) }
+func (w *writer) writeCount(n int) { w.out = binary.AppendUvarint(w.out, uint64(n)) }
 
-// length writes how long a list or a map is, and 0 for one that is nil: an empty one is another
-// answer in JSON.
-func (w *writer) length(v reflect.Value) {
+// writeLength writes how long a list or a map is, and 0 for one that is nil: an empty one is
+// another answer in JSON.
+func (w *writer) writeLength(v reflect.Value) {
 	if v.IsNil() {
-		w.count(0)
+		w.writeCount(0)
 	} else {
-		w.count(v.Len() + 1)
+		w.writeCount(v.Len() + 1)
 	}
 }
 
-func (w *writer) text(s string) {
-	w.count(len(s))
+func (w *writer) writeText(s string) {
+	w.writeCount(len(s))
 	w.out = append(w.out, s...)
 }
 
 func (w *writer) write(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		w.text(v.String())
+		w.writeText(v.String())
 	case reflect.Bool:
-		w.bool(v.Bool())
+		w.writeBool(v.Bool())
 	case reflect.Int, reflect.Int64:
 		w.out = binary.AppendVarint(w.out, v.Int())
 	case reflect.Float64:
 		w.out = binary.BigEndian.AppendUint64(w.out, math.Float64bits(v.Float()))
 	case reflect.Pointer:
-		w.bool(!v.IsNil())
+		w.writeBool(!v.IsNil())
 		if !v.IsNil() {
 			w.write(v.Elem())
 		}
 	case reflect.Struct:
 		w.writeStruct(v)
 	case reflect.Slice:
-		w.length(v)
+		w.writeLength(v)
 		for i := range v.Len() {
 			w.write(v.Index(i))
 		}
 	case reflect.Map:
-		w.length(v)
+		w.writeLength(v)
 		keys := v.MapKeys()
 		slices.SortFunc(keys, func(a, b reflect.Value) int { return cmp.Compare(a.String(), b.String()) })
 		for _, key := range keys {
-			w.text(key.String())
+			w.writeText(key.String())
 			w.write(v.MapIndex(key))
 		}
 	case reflect.Interface:
@@ -89,7 +89,7 @@ func (w *writer) write(v reflect.Value) {
 	}
 }
 
-func (w *writer) bool(b bool) {
+func (w *writer) writeBool(b bool) {
 	if b {
 		w.out = append(w.out, 1)
 	} else {
@@ -100,9 +100,9 @@ func (w *writer) bool(b bool) {
 func (w *writer) writeStruct(v reflect.Value) {
 	if short, ok := reflect.TypeAssert[text](v.Addr()); ok {
 		alone, is := short.TextAlone()
-		w.bool(is)
+		w.writeBool(is)
 		if is {
-			w.text(alone)
+			w.writeText(alone)
 			return
 		}
 	}
@@ -130,7 +130,7 @@ var plain = []reflect.Type{
 // writeAny writes what stands behind an any, after the number of its type; 0 is for nothing.
 func (w *writer) writeAny(v reflect.Value) {
 	if !v.IsValid() {
-		w.count(0)
+		w.writeCount(0)
 		return
 	}
 	number := slices.Index(plain, v.Type())
@@ -138,7 +138,7 @@ func (w *writer) writeAny(v reflect.Value) {
 		w.err = errors.Join(w.err, fmt.Errorf("pack: no way to write a %s behind an any", v.Type()))
 		return
 	}
-	w.count(number)
+	w.writeCount(number)
 	w.write(v)
 }
 
@@ -170,16 +170,16 @@ func (r *reader) take(n int) string {
 	return taken
 }
 
-func (r *reader) byte() byte {
+func (r *reader) readByte() byte {
 	if b := r.take(1); b != "" {
 		return b[0]
 	}
 	return 0
 }
 
-func (r *reader) uvarint() (n uint64) {
+func (r *reader) readUvarint() (n uint64) {
 	for shift := 0; shift < 64; shift += 7 {
-		b := r.byte()
+		b := r.readByte()
 		n |= uint64(b&0x7f) << shift
 		if b < 0x80 {
 			return n
@@ -189,10 +189,10 @@ func (r *reader) uvarint() (n uint64) {
 	return 0
 }
 
-// count is a number of bytes or things that follow, of which each takes a byte at least.
-func (r *reader) count() int { return r.bound(r.uvarint()) }
+// readCount is a number of bytes or things that follow, of which each takes a byte at least.
+func (r *reader) readCount() int { return r.boundCount(r.readUvarint()) }
 
-func (r *reader) bound(n uint64) int {
+func (r *reader) boundCount(n uint64) int {
 	if n > uint64(len(r.rest)) {
 		r.broken, r.rest = true, ""
 		return 0
@@ -200,37 +200,37 @@ func (r *reader) bound(n uint64) int {
 	return int(n)
 }
 
-// length is how long a list or a map is; false for one that is nil.
-func (r *reader) length() (int, bool) {
-	n := r.uvarint()
+// readLength is how long a list or a map is; false for one that is nil.
+func (r *reader) readLength() (int, bool) {
+	n := r.readUvarint()
 	if n == 0 {
 		return 0, false
 	}
-	return r.bound(n - 1), true
+	return r.boundCount(n - 1), true
 }
 
 func (r *reader) read(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.String:
-		v.SetString(r.take(r.count()))
+		v.SetString(r.take(r.readCount()))
 	case reflect.Bool:
-		v.SetBool(r.byte() != 0)
+		v.SetBool(r.readByte() != 0)
 	case reflect.Int, reflect.Int64:
-		n := r.uvarint()
+		n := r.readUvarint()
 		v.SetInt(int64(n>>1) ^ -int64(n&1)) // as binary.Varint
 	case reflect.Float64:
 		if bits := r.take(8); bits != "" {
 			v.SetFloat(math.Float64frombits(binary.BigEndian.Uint64([]byte(bits))))
 		}
 	case reflect.Pointer:
-		if r.byte() != 0 {
+		if r.readByte() != 0 {
 			v.Set(reflect.New(v.Type().Elem()))
 			r.read(v.Elem())
 		}
 	case reflect.Struct:
 		r.readStruct(v)
 	case reflect.Slice:
-		if n, ok := r.length(); ok {
+		if n, ok := r.readLength(); ok {
 			v.Set(reflect.MakeSlice(v.Type(), n, n))
 			for i := range n {
 				r.read(v.Index(i))
@@ -246,8 +246,8 @@ func (r *reader) read(v reflect.Value) {
 }
 
 func (r *reader) readStruct(v reflect.Value) {
-	if short, ok := reflect.TypeAssert[text](v.Addr()); ok && r.byte() != 0 {
-		short.SetText(r.take(r.count()))
+	if short, ok := reflect.TypeAssert[text](v.Addr()); ok && r.readByte() != 0 {
+		short.SetText(r.take(r.readCount()))
 		return
 	}
 	for _, i := range r.listFields(v.Type()) {
@@ -272,7 +272,7 @@ func (r *reader) listFields(t reflect.Type) []int {
 }
 
 func (r *reader) readMap(v reflect.Value) {
-	n, ok := r.length()
+	n, ok := r.readLength()
 	if !ok {
 		return
 	}
@@ -286,7 +286,7 @@ func (r *reader) readMap(v reflect.Value) {
 }
 
 func (r *reader) readAny(v reflect.Value) {
-	number := r.count()
+	number := r.readCount()
 	if number == 0 {
 		return
 	}

@@ -158,7 +158,7 @@ func (c *Command) FindChange() string {
 				found = change
 			}
 		case *syntax.Redirect:
-			if found == "" && isWrite(n) {
+			if found == "" && writesKernelFile(n) {
 				found = "a redirection into the kernel's files"
 			}
 		}
@@ -200,9 +200,9 @@ func isOption(word string) bool {
 	return word == "" || word[0] == '-' || word[0] >= '0' && word[0] <= '9'
 }
 
-// isWrite says that a redirection writes into a file of the kernel, or into one that only the shell
-// knows. What a command prints may be kept in a file of the reader's.
-func isWrite(r *syntax.Redirect) bool {
+// writesKernelFile says that a redirection writes into a file of the kernel, or into one that only
+// the shell knows. What a command prints may be kept in a file of the reader's.
+func writesKernelFile(r *syntax.Redirect) bool {
 	if r.Op != syntax.RdrOut && r.Op != syntax.AppOut && r.Op != syntax.RdrClob && r.Op != syntax.RdrAll {
 		return false
 	}

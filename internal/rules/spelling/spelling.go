@@ -9,10 +9,10 @@ import (
 )
 
 // DidYouMean proposes the nearest of the known words, when one is near: "; did you mean %q?".
-func DidYouMean(word string, known []string) string { return Suggest(NearestWord(word, known)) }
+func DidYouMean(word string, known []string) string { return FormatHint(NearestWord(word, known)) }
 
-// Suggest says a word as a hint: "; did you mean %q?". Of an empty one it says nothing.
-func Suggest(word string) string {
+// FormatHint says a word as a hint: "; did you mean %q?". Of an empty one it says nothing.
+func FormatHint(word string) string {
 	if word == "" {
 		return ""
 	}

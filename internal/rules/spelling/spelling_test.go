@@ -26,5 +26,5 @@ func TestNearestNames(t *testing.T) {
 func TestHints(t *testing.T) {
 	require.Equal(t, `; did you mean "match"?`, DidYouMean("mtach", []string{"kind", "match"}))
 	require.Empty(t, DidYouMean("colour", []string{"kind", "match"}))
-	require.Empty(t, Suggest(""))
+	require.Empty(t, FormatHint(""))
 }

@@ -49,9 +49,9 @@ func (t Template) ExpandCommand(s Seen) (command string, unknown []string) {
 			b.WriteString(p.literal)
 			continue
 		}
-		value := p.fillSafely(s)
+		value := p.fillForShell(s)
 		for i := 0; value == "" && i < len(p.others); i++ {
-			value = p.others[i].fillSafely(s)
+			value = p.others[i].fillForShell(s)
 		}
 		if value == "" {
 			unknown = append(unknown, p.name)
@@ -62,9 +62,9 @@ func (t Template) ExpandCommand(s Seen) (command string, unknown []string) {
 	return b.String(), unknown
 }
 
-// fillSafely returns what a placeholder of a command stands for; empty where that is not known, or
-// would not be one word.
-func (p *part) fillSafely(s Seen) string {
+// fillForShell returns what a placeholder of a command stands for; empty where that is not known,
+// or would not be one word.
+func (p *part) fillForShell(s Seen) string {
 	value, ok := p.fillName(s)
 	if !ok || !safeInShell.MatchString(value) {
 		return ""

@@ -281,7 +281,7 @@ func (p part) fillName(s Seen) (string, bool) {
 		if text, ok := formatField(events[0], p.Field, p.format); ok {
 			return text, true
 		}
-		if text, ok := formatOfAll(events[1:], p); ok {
+		if text, ok := formatCommonField(events[1:], p); ok {
 			return text, true
 		}
 	}
@@ -291,9 +291,9 @@ func (p part) fillName(s Seen) (string, bool) {
 	return "", false
 }
 
-// formatOfAll is what all of some events say of a field, that say anything: the first line of a row
-// may be one of those that lack it.
-func formatOfAll(events []*event.Event, p part) (said string, ok bool) {
+// formatCommonField is the value that all events with the field have in common. Events that lack
+// the field do not count: the first line of a row may be one of those.
+func formatCommonField(events []*event.Event, p part) (said string, ok bool) {
 	for _, e := range events {
 		text, has := formatField(e, p.Field, p.format)
 		if has && ok && text != said || has && slices.Contains(ofOneEvent, p.Field) {

@@ -58,7 +58,7 @@ func (r Range) Contains(version string) (in, known bool) {
 	for _, bounds := range r {
 		in = true
 		for _, b := range bounds {
-			in = in && b.holds(semver.Compare(v, b.version))
+			in = in && b.holdsFor(semver.Compare(v, b.version))
 		}
 		if in {
 			return true, true
@@ -67,24 +67,24 @@ func (r Range) Contains(version string) (in, known bool) {
 	return false, true
 }
 
-// Holds says whether a version can be read and lies in the range.
-func (r Range) Holds(version string) bool {
+// SurelyContains says whether a version can be read and lies in the range.
+func (r Range) SurelyContains(version string) bool {
 	in, known := r.Contains(version)
 	return known && in
 }
 
-func (b bound) holds(c int) bool {
+func (b bound) holdsFor(comparison int) bool {
 	switch b.operator {
 	case "<":
-		return c < 0
+		return comparison < 0
 	case "<=":
-		return c <= 0
+		return comparison <= 0
 	case ">":
-		return c > 0
+		return comparison > 0
 	case ">=":
-		return c >= 0
+		return comparison >= 0
 	}
-	return c == 0
+	return comparison == 0
 }
 
 // written is a version as components print it: v1.18.8-aliyun.1, 1.6.20~ds1,
@@ -102,16 +102,16 @@ func canonicalVersion(s string) (string, bool) {
 	if m == nil {
 		return "", false
 	}
-	v := "v" + trimZeros(m[1]) + "." + trimZeros(m[2]) + "." + trimZeros(m[3])
+	v := "v" + trimLeadingZeros(m[1]) + "." + trimLeadingZeros(m[2]) + "." + trimLeadingZeros(m[3])
 	if pre := strings.Trim(letterDigit.ReplaceAllString(m[4], "$1.$2"), "."); pre != "" {
 		v += "-" + pre
 	}
 	return v, semver.IsValid(v)
 }
 
-// trimZeros is a part of a version without leading zeros, which semver forbids: docker prints
-// 17.06.0.
-func trimZeros(s string) string {
+// trimLeadingZeros is a part of a version without leading zeros, which semver forbids: docker
+// prints 17.06.0.
+func trimLeadingZeros(s string) string {
 	if s = strings.TrimLeft(s, "0"); s == "" {
 		return "0"
 	}

@@ -113,7 +113,7 @@ func (d *decoder) decodeStruct(node *yaml.Node, v reflect.Value) {
 		field, ok := keys[key]
 		if !ok {
 			near := spelling.NearestWord(key, slices.Sorted(maps.Keys(keys)))
-			d.errorf(at, "unknown field %q%s", key, spelling.Suggest(near))
+			d.errorf(at, "unknown field %q%s", key, spelling.FormatHint(near))
 			if near == "" || names[near] {
 				continue
 			}

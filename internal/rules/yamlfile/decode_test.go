@@ -76,7 +76,7 @@ func TestMerge(t *testing.T) {
 	id, title := src.Problem(Place{"steps"}.In(0, "id"), "unread"), src.Problem(Place{"title"}, "wrong")
 	missing := src.Problem(Place{"steps", 0, "id"}, "missing")
 	warning := Problem{File: "a.yaml", Line: 9, Warning: true}
-	merged := Merge(Problems{title, id}, Problems{missing, warning.Because("odd %d", 1)})
+	merged := Merge(Problems{title, id}, Problems{missing, warning.WithReason("odd %d", 1)})
 	require.EqualError(t, merged, "a.yaml:2:10: unread\na.yaml:3:8: wrong\na.yaml:9: warning: odd 1")
 	require.Equal(t, 2, merged.Mistakes())
 	require.EqualError(t, (&Source{File: "b"}).Problem(Place{"id"}, "no tree"), "b: no tree")

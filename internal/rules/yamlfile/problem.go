@@ -40,8 +40,8 @@ func (p *Problem) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", p.File, p.Line, p.Column, reason)
 }
 
-// Because is the problem with a reason.
-func (p Problem) Because(format string, args ...any) *Problem {
+// WithReason is the problem with a reason.
+func (p Problem) WithReason(format string, args ...any) *Problem {
 	p.Reason = fmt.Sprintf(format, args...)
 	return &p
 }

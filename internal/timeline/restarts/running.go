@@ -147,10 +147,10 @@ func (l *life) addReady(events []*event.Event) {
 			}
 			continue
 		case event.KindDaemonBoot:
-			own = own && !e.Open && l.mayBe(e.IDs.PID)
+			own = own && !e.Open && l.mayHavePID(e.IDs.PID)
 		case event.KindUnitStart:
 		case event.KindCRICall:
-			own = e.Component == l.daemon && !e.Open && e.Start.T.After(l.start) && strings.HasSuffix(e.Source, ".log") && l.mayBe(e.IDs.PID)
+			own = e.Component == l.daemon && !e.Open && e.Start.T.After(l.start) && strings.HasSuffix(e.Source, ".log") && l.mayHavePID(e.IDs.PID)
 		default:
 			continue
 		}
@@ -160,5 +160,6 @@ func (l *life) addReady(events []*event.Event) {
 	}
 }
 
-// mayBe says that a line with this process id may be the process's; zero is a line without one.
-func (l *life) mayBe(pid int) bool { return pid == 0 || l.pid == 0 || pid == l.pid }
+// mayHavePID says that a line with this process id may be the process's; zero is a line without
+// one.
+func (l *life) mayHavePID(pid int) bool { return pid == 0 || l.pid == 0 || pid == l.pid }

@@ -18,7 +18,7 @@ func MarkRestarting(events, restarted []*event.Event) {
 		if r.FieldText(event.FieldHow) != "asked" || r.Duration() > longestShort {
 			continue
 		}
-		served, ok := findServed(events, r)
+		served, ok := findServedAgain(events, r)
 		if !ok {
 			continue
 		}
@@ -31,9 +31,9 @@ func MarkRestarting(events, restarted []*event.Event) {
 	}
 }
 
-// findServed finds when a runtime that was restarted served again: at its own line that it is
+// findServedAgain finds when a runtime that was restarted served again: at its own line that it is
 // ready, or at systemd's about a unit that tells it. Without either it is not known.
-func findServed(events []*event.Event, restarted *event.Event) (at time.Time, ok bool) {
+func findServedAgain(events []*event.Event, restarted *event.Event) (at time.Time, ok bool) {
 	for _, e := range events {
 		ready := e.Kind == event.KindUnitStart || e.Kind == event.KindDaemonBoot && !e.Open
 		if ready && e.FieldText(event.FieldDaemon) == restarted.Component && !e.Start.T.Before(restarted.Start.T) && e.Last().T.Sub(restarted.End.T) <= longestShort {

@@ -221,12 +221,12 @@ const urlBytes = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 // ControlPlane is what the API server and the node controller (kube-controller-manager) say in logs
 // of their own, mostly those of containers.
 var ControlPlane = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Rows: []table.Row{
-	{[]string{"Unable to authenticate the request"}, clientRefused},
+	{[]string{"Unable to authenticate the request"}, clientCertificateRefused},
 	{[]string{"been updated", "dding it to the Taint queue"}, nodeSilent},
 	{[]string{"Recording status change ", "Event occurred"}, nodeEvent},
 	{[]string{"Slow SQL (started: "}, datastoreLate},
 	{[]string{"ailed to parse kubelet flag"}, flagRefused},
-	{[]string{"ailed to create pod sandbox: rpc error", "ailed create pod sandbox: rpc error"}, toldSandbox},
+	{[]string{"ailed to create pod sandbox: rpc error", "ailed create pod sandbox: rpc error"}, toldSandboxFailure},
 	{[]string{"The node was low on resource: "}, toldEviction},
 	{[]string{"he node had condition: [", "node has conditions: ["}, toldAdmission},
 }}
@@ -273,10 +273,10 @@ func nodeEvent(r *event.Record) (event.Event, bool) {
 	return e, found && name != ""
 }
 
-// toldSandbox is the message of an Event that somebody pasted without its columns:
+// toldSandboxFailure is the message of an Event that somebody pasted without its columns:
 //
 //	Failed to create pod sandbox: rpc error: code = Unknown desc = failed to setup network for sandbox "<id>": plugin type="istio-cni" name="istio-cni" failed (add): Unauthorized
-func toldSandbox(r *event.Record) (event.Event, bool) {
+func toldSandboxFailure(r *event.Record) (event.Event, bool) {
 	text := strings.TrimPrefix(strings.TrimSpace(r.Message()), "(combined from similar events): ")
 	e, ok := failedCall(r, "RunPodSandbox")
 	e.Component = "kubelet"
@@ -326,12 +326,12 @@ func nodeSilent(r *event.Record) (event.Event, bool) {
 // withControlPlane are programs that hold the API server and the kubelet in one process.
 var withControlPlane = []string{"k3s", "rke2", "snap.microk8s.daemon-kubelite", "microk8s.daemon-kubelite", "kubelite"}
 
-// clientRefused is a client whose certificate is expired, Kubernetes 1.9 to 1.37; the line does not
-// say which client:
+// clientCertificateRefused is a client whose certificate is expired, Kubernetes 1.9 to 1.37; the
+// line does not say which client:
 //
 //	≤ 1.20  Unable to authenticate the request due to an error: x509: certificate has expired or is not yet valid
 //	≥ 1.21  "Unable to authenticate the request" err="[x509: certificate has expired or is not yet valid: current time … is after …, …]"
-func clientRefused(r *event.Record) (event.Event, bool) {
+func clientCertificateRefused(r *event.Record) (event.Event, bool) {
 	_, reason, expired := strings.Cut(r.Raw, "x509: certificate has expired")
 	if daemon.Writer(r.Unit) == "kubelet" && !slices.Contains(withControlPlane, r.Unit) {
 		return event.Event{}, false // somebody asks the kubelet

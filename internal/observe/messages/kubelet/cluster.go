@@ -18,12 +18,12 @@ var Cluster = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Ro
 	{[]string{" not ready since "}, nodeNotReadySince},
 	{[]string{"all Nodes are not-Ready. Entering master disruption"}, allNotReady},
 	{[]string{"no longer present in cloud provider"}, nodeGone},
-	{[]string{"rror retrieving resource lock ", "rror retrieving lease lock", "ailed to update lock"}, lockFailed},
+	{[]string{"rror retrieving resource lock ", "rror retrieving lease lock", "ailed to update lock"}, leaderLeaseFailed},
 	{[]string{"in response to imminent node shutdown", "rejected as the node is shutting down"}, toldShutdown},
-	{[]string{"Spot ITN received. ", "initiating delete from interruption message"}, spotTaken},
+	{[]string{"Spot ITN received. ", "initiating delete from interruption message"}, spotMachineTaken},
 	{[]string{"Node will reboot into config ", "Commanding reboot for node: "}, rebootOrdered},
 	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info"}, kubeadmFailed},
-	{[]string{"          no"}, controlPlaneExpired}, // ten spaces behind the longest name, front-proxy-ca,
+	{[]string{"          no"}, controlPlaneCertificateExpired}, // ten spaces behind the longest name, front-proxy-ca,
 	{[]string{"remote error: tls: internal error"}, noServingCertificate},
 	{[]string{" service terminated unexpectedly."}, windowsServiceEnds},
 }}
@@ -80,13 +80,13 @@ func nodeGone(r *event.Record) (event.Event, bool) {
 	return nodeEventOf("DeletingNode", name, "node "+name+" is deleted: the cloud provider has no such machine any more", "cloud-node-lifecycle-controller"), name != ""
 }
 
-// lockFailed is a controller or a scheduler that cannot read or renew the lease by which it leads:
-// the API server does not answer it.
+// leaderLeaseFailed is a controller or a scheduler that cannot read or renew the lease by which it
+// leads: the API server does not answer it.
 //
 //	leaderelection.go:330] error retrieving resource lock kube-system/kube-scheduler: Get "https://10.0.0.1:6443/…": context deadline exceeded
 //	"Error retrieving lease lock" err="Get …" lock="kube-system/kube-scheduler"                     (1.33 and later)
 //	Failed to update lock: etcdserver: request timed out
-func lockFailed(r *event.Record) (event.Event, bool) {
+func leaderLeaseFailed(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	reason := cmp.Or(table.ErrorOf(r), scan.After(scan.After(text, "rror retrieving resource lock ", "ailed to update lock"), ": "))
 	why := apiReason(reason)
@@ -116,12 +116,12 @@ func toldShutdown(r *event.Record) (event.Event, bool) {
 	), r.Unit == ""
 }
 
-// spotTaken is the notice that the provider takes a spot machine back, as Karpenter and
+// spotMachineTaken is the notice that the provider takes a spot machine back, as Karpenter and
 // aws-node-termination-handler log it:
 //
 //	INF Adding new event to the event store event={… "Description":"Spot ITN received. Instance will be interrupted at 2025-05-16T08:31:24Z \n" …}
 //	{"level":"INFO",…,"message":"initiating delete from interruption message",…,"messageKind":"spot_interrupted",…}      (SpotInterruptionKind before 0.33)
-func spotTaken(r *event.Record) (event.Event, bool) {
+func spotMachineTaken(r *event.Record) (event.Event, bool) {
 	handler, message := "aws-node-termination-handler", "notice of a spot interruption"
 	if strings.Contains(r.Raw, "initiating delete from interruption message") {
 		handler = "karpenter"
@@ -175,11 +175,11 @@ func kubeadmFailed(r *event.Record) (event.Event, bool) {
 	), true
 }
 
-// controlPlaneExpired is a row of kubeadm certs check-expiration (1.20 and later):
+// controlPlaneCertificateExpired is a row of kubeadm certs check-expiration (1.20 and later):
 //
 //	CERTIFICATE                EXPIRES                  RESIDUAL TIME   CERTIFICATE AUTHORITY   EXTERNALLY MANAGED
 //	apiserver                  Aug 22, 2026 10:11 UTC   <invalid>       ca                      no
-func controlPlaneExpired(r *event.Record) (event.Event, bool) {
+func controlPlaneCertificateExpired(r *event.Record) (event.Event, bool) {
 	words := strings.Fields(r.Message())
 	const columns = 8
 	if r.Unit != "" || len(words) < columns || words[6] != "<invalid>" || words[5] != "UTC" || !strings.HasSuffix(words[2], ",") {

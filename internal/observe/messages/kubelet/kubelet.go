@@ -43,11 +43,11 @@ var Table = table.Table{
 		{[]string{"Node became not ready", "NodeNotReady", "Node not becoming ready in time"}, nodeNotReady},
 		{[]string{"NodeReady", "Node became ready", "status as it just became ready"}, nodeReady},
 		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
-		{[]string{"LastHeartbeatTime:"}, youngKubelet},
+		{[]string{"LastHeartbeatTime:"}, kubeletStartByAge},
 		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
 		{[]string{"ontainer runtime is down"}, table.Says(event.KindRuntimeDown, "container runtime is down")},
 		{[]string{"untime not ready"}, runtimeNotReady},
-		{[]string{"Condition Ready of node "}, testedNode},
+		{[]string{"Condition Ready of node "}, nodeOfTest},
 		{[]string{"vent channel is full"}, table.Says(event.KindChannelFull, "the PLEG event channel is full")},
 		{[]string{"EventedPLEG: pleg event channel capacity is full"}, eventedFull},
 		// The stream of container events broke off. At level 4 and, from 1.33 on, as an error:
@@ -70,7 +70,7 @@ var Table = table.Table{
 		{[]string{"Observed a panic"}, observedPanic},
 		{[]string{"syncloop failed", "Housekeeping took longer than"}, syncLoopLate},
 		{[]string{"failed on the status hook for pod"}, statusHookFailed},
-		{[]string{"Error adding ", "Error deleting "}, pluginFailed},
+		{[]string{"Error adding ", "Error deleting "}, networkPluginFailed},
 		{[]string{"ContainerDied"}, containerDied},
 		{[]string{"Killing unwanted container"}, killUnwanted},
 		{[]string{"will be restarted"}, restartWanted},
@@ -83,7 +83,7 @@ var Table = table.Table{
 		{[]string{"pid.available"}, pidsAvailable},
 		{[]string{"on following dirs took "}, slowDU},
 		{[]string{"FLAG: --"}, kubeletFlag},
-		{[]string{"Container Manager object based on Node Config"}, nodeConfig},
+		{[]string{"Container Manager object based on Node Config"}, cgroupDriver},
 		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "remove policy state file", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules", "ailed to initialize CSINode after retrying", "initialize CSINodeInfo after retrying", "start OOM watcher", "ailed to load Kubelet config file", "unable to load client CA file", "unknown flag: --", "parse kubelet flag: "}, startFailed},
 		{[]string{"level=fatal", "leaderelection lost"}, embedderEnds},
 		{[]string{"Shutdown manager detected new shutdown event", "Shutdown manager processing shutdown event", "Shutdown manager completed processing"}, nodeShutdown},
@@ -101,7 +101,7 @@ var Table = table.Table{
 		// only after a failure, or at level 4
 		{[]string{"mage garbage collection succeeded"}, table.Says(event.KindImagesCleaned, "the kubelet can read and clean the file system of the images")},
 		{[]string{"No retries permitted until "}, volumeFailed},
-		{[]string{"Failed to process watch event", "Failed to create existing container"}, watchFailed},
+		{[]string{"Failed to process watch event", "Failed to create existing container"}, cadvisorWatchFailed},
 		{[]string{" not found"}, nodeUnknown},
 		{[]string{" perf counter data; err: ", "network win-bridge/", "network win-overlay/"}, onWindows},
 		table.Crash,
@@ -164,7 +164,7 @@ func PLEGThreshold(text string) []event.Field {
 func relistFailed(r *event.Record) (event.Event, bool) {
 	reason := cmp.Or(table.ErrorOf(r), r.Message())
 	e := event.New(event.KindRelistFailed, "relist could not list the pods", table.ErrorFields(reason)...)
-	e.AddFields(tooLarge(reason)...)
+	e.AddFields(tooLargeFields(reason)...)
 	e.AddFields(repeated.LostRuntime(reason)...)
 	sayGone(&e)
 	return e, true
@@ -179,13 +179,13 @@ func sayGone(e *event.Event) {
 	}
 }
 
-// tooLarge is what grpc says about an answer above the limit of the side that
+// tooLargeFields is what grpc says about an answer above the limit of the side that
 // refuses it: the runtime that sends it, or the kubelet that receives it.
 //
 //	grpc ≥ 1.4  rpc error: code = ResourceExhausted desc = grpc: trying to send message larger than max (16791221 vs. 16777216)
 //	            rpc error: code = ResourceExhausted desc = grpc: received message larger than max (4195017 vs. 4194304)
 //	grpc ≤ 1.3  rpc error: code = Internal desc = grpc: received message length 5547796 exceeding the max size 4194304
-func tooLarge(text string) []event.Field {
+func tooLargeFields(text string) []event.Field {
 	side, rest := "", ""
 	for _, s := range []struct{ side, before string }{
 		{"sender", "trying to send message larger than max ("},
@@ -222,7 +222,7 @@ func gcFailed(r *event.Record) (event.Event, bool) {
 		reason = timedOut
 	}
 	e := event.New(event.KindGCFailed, "the kubelet could not collect dead containers", table.ErrorFields(reason)...)
-	e.AddFields(tooLarge(reason)...)
+	e.AddFields(tooLargeFields(reason)...)
 	e.AddFields(repeated.LostRuntime(reason)...)
 	return e, reason != ""
 }
@@ -306,10 +306,10 @@ func RuntimeNotReady(text string) (event.Event, bool) {
 	return e, true
 }
 
-// testedNode is the node that a test of Kubernetes waits for:
+// nodeOfTest is the node that a test of Kubernetes waits for:
 //
 //	Condition Ready of node minion-1 is false instead of true. Reason: KubeletNotReady, message: container runtime is down
-func testedNode(r *event.Record) (event.Event, bool) {
+func nodeOfTest(r *event.Record) (event.Event, bool) {
 	name, found := scan.Between(r.Message(), "Condition Ready of node ", " is ")
 	if !found || strings.ContainsAny(name, ` "`) {
 		return event.Event{}, false
@@ -329,7 +329,7 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 	e := event.New(event.KindCRIError, call+" failed")
 	plugin := repeated.NetworkPlugin(reason)
 	ofCall, _, _ := strings.Cut(reason, `plugin type=`)
-	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && !repeated.GuestMute(reason) &&
+	late := (table.IsDeadline(text) || table.IsDeadline(reason)) && !repeated.IsGuestMute(reason) &&
 		(plugin == "" || strings.Contains(ofCall, "code = DeadlineExceeded"))
 	e.Fields = []event.Field{event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(late)}
 	e.AddFields(repeated.FailureReason(method, reason)...)
@@ -339,7 +339,7 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 		e.AddText(event.FieldPlugin, plugin)
 	}
 	e.AddNumber(event.FieldCount, r.Value("itemsReceived"))
-	e.AddFields(tooLarge(reason)...)
+	e.AddFields(tooLargeFields(reason)...)
 	if plugin == "" { // else it is the plugin that has lost its daemon
 		e.AddFields(lostRuntime(reason)...)
 	}
@@ -620,18 +620,18 @@ func nodeNotReady(r *event.Record) (event.Event, bool) {
 	default:
 		return event.Event{}, false
 	}
-	if at, ok := Heartbeat(r); ok && r.Time.IsZero() { // a line that was copied without its header
+	if at, ok := HeartbeatTime(r); ok && r.Time.IsZero() { // a line that was copied without its header
 		e.Start = event.At(at)
 	}
 	return e, true
 }
 
-// Heartbeat is the moment, with an offset, that the kubelet tells when it reports its node's
+// HeartbeatTime is the moment, with an offset, that the kubelet tells when it reports its node's
 // condition, a little before it logs so:
 //
 //	≤ 1.20  Node became not ready: {Type:Ready … LastHeartbeatTime:2023-11-08 09:33:12.09 +0800 CST m=+1234.5 …}
 //	≥ 1.21  "Node became not ready" node="X" condition={"type":"Ready",…,"lastHeartbeatTime":"2023-11-08T01:33:12Z",…}
-func Heartbeat(r *event.Record) (at time.Time, ok bool) {
+func HeartbeatTime(r *event.Record) (at time.Time, ok bool) {
 	if _, rest, found := strings.Cut(r.Raw, "LastHeartbeatTime:"); found {
 		if words := strings.SplitN(rest, " ", 4); len(words) == 4 {
 			at, err := time.Parse("2006-01-02 15:04:05.999999999 -0700", strings.Join(words[:3], " "))
@@ -723,14 +723,14 @@ func statusHookFailed(r *event.Record) (event.Event, bool) {
 	}, true
 }
 
-// pluginFailed is a network plugin that dockershim ran in vain, to set up the network of a sandbox
-// or to take it down (pkg/kubelet/dockershim/network/cni, up to 1.23):
+// networkPluginFailed is a network plugin that dockershim ran in vain, to set up the network of a
+// sandbox or to take it down (pkg/kubelet/dockershim/network/cni, up to 1.23):
 //
 //	Error adding shop_web-1/<id> to network calico/k8s-pod-network: error getting ClusterInformation: connection is unauthorized: Unauthorized
 //	Error deleting shop_web-1/<id> from network multus/multus-cni-network: netplugin failed with no error message: signal: killed
 //	Error adding network: failed to allocate for range 0: no IP addresses available in range set: 10.244.3.1-10.244.3.254      (up to 1.14)
 //	"Error adding pod to network" err="open /run/flannel/subnet.env: no such file or directory" pod="shop/web-1" podSandboxID={Type:docker ID:<id>} podNetnsPath="/proc/3652/ns/net" networkType="flannel" networkName="cbr0"      (≥ 1.21)
-func pluginFailed(r *event.Record) (event.Event, bool) {
+func networkPluginFailed(r *event.Record) (event.Event, bool) {
 	said := strings.Trim(r.Message(), `"`)
 	if reason := table.ErrorOf(r); reason != "" && r.Value("networkType") != "" {
 		said += " " + r.Value("networkType") + ": " + reason
@@ -913,12 +913,12 @@ var flagDefaults = map[string][]string{
 	"container-runtime-endpoint": {"", "unix:///var/run/dockershim.sock"},
 }
 
-// nodeConfig names the cgroup driver in effect, whichever of flag, file and runtime decided it:
+// cgroupDriver names the cgroup driver in effect, whichever of flag, file and runtime decided it:
 //
 //	≤ 1.20  Creating Container Manager object based on Node Config: {… CgroupDriver:systemd …}
-//	≥ 1.21  "Creating Container Manager object based on Node Config" nodeConfig={… CgroupDriver:systemd …}
-//	≥ 1.26  … nodeConfig={…,"CgroupDriver":"systemd",…}
-func nodeConfig(r *event.Record) (event.Event, bool) {
+//	≥ 1.21  "Creating Container Manager object based on Node Config" cgroupDriver={… CgroupDriver:systemd …}
+//	≥ 1.26  … cgroupDriver={…,"CgroupDriver":"systemd",…}
+func cgroupDriver(r *event.Record) (event.Event, bool) {
 	text := strings.ReplaceAll(strings.ReplaceAll(r.Raw, `\"`, ""), `"`, "")
 	_, rest, ok := strings.Cut(text, "CgroupDriver:")
 	if !ok {
@@ -996,7 +996,7 @@ func pidsAvailable(r *event.Record) (event.Event, bool) {
 	}
 	at, _, _ = strings.Cut(at, " m=")
 	when, _ := stamp.Date(strings.TrimSuffix(at, " UTC")) // it has the year, which the line lacks
-	e := facts.Reading("", facts.OfThreads, limit-free, when, event.Quote{}, event.FieldLimit.Number(limit))
+	e := facts.NewReading("", facts.OfThreads, limit-free, when, event.Quote{}, event.FieldLimit.Number(limit))
 	e.Evidence = nil // the line, as of any event of a log
 	return e, true
 }

@@ -174,14 +174,14 @@ func cgroupV1(*event.Record) (event.Event, bool) { return facts.New("node.cgroup
 //	≤ 1.20  kuberuntime_manager.go:210] Container runtime docker initialized, version: 18.09.3, apiVersion: 1.39.0
 //	≥ 1.21  "Container runtime initialized" containerRuntime="containerd" version="v2.0.3" apiVersion="v1"
 func runtimeFound(r *event.Record) (event.Event, bool) {
-	name, version := foundRuntime(r)
+	name, version := cutFoundRuntime(r)
 	e := event.New(event.KindKubeletStart, "kubelet starts and finds "+name+" "+version)
 	return e, name != ""
 }
 
 // runtimeVersion is the version in the same line.
 func runtimeVersion(r *event.Record) (event.Event, bool) {
-	name, version := foundRuntime(r)
+	name, version := cutFoundRuntime(r)
 	switch daemon.RuntimeOf(name) {
 	case "containerd":
 		return facts.New("containerd.version", version)
@@ -193,7 +193,7 @@ func runtimeVersion(r *event.Record) (event.Event, bool) {
 	return event.Event{}, false
 }
 
-func foundRuntime(r *event.Record) (name, version string) {
+func cutFoundRuntime(r *event.Record) (name, version string) {
 	if name = r.Value("containerRuntime"); name != "" {
 		return name, scan.Version(r.Value("version"))
 	}
@@ -328,11 +328,11 @@ func imageFSFailed(r *event.Record) (event.Event, bool) {
 	return e, reason != ""
 }
 
-// youngKubelet is the start of a kubelet whose first minutes a line of it shows: a time that Go
-// prints has the age of its process behind "m=" (up to 1.20).
+// kubeletStartByAge is the start of a kubelet whose first minutes a line of it shows: a time that
+// Go prints has the age of its process behind "m=" (up to 1.20).
 //
 //	Node became not ready: {Type:Ready Status:False LastHeartbeatTime:2018-11-24 18:03:12.54758975 +0800 CST m=+1.771800734 LastTransitionTime:… Message:container runtime is down}
-func youngKubelet(r *event.Record) (event.Event, bool) {
+func kubeletStartByAge(r *event.Record) (event.Event, bool) {
 	heartbeat, _, _ := strings.Cut(scan.After(r.Raw, "LastHeartbeatTime:"), " LastTransitionTime:")
 	_, seconds, _ := strings.Cut(heartbeat, " m=+")
 	age, err := strconv.ParseFloat(seconds, 64)
@@ -348,13 +348,13 @@ func youngKubelet(r *event.Record) (event.Event, bool) {
 // first.
 const youngest = 5 * time.Minute
 
-// watchFailed is cAdvisor that cannot ask the runtime about a cgroup that came up:
+// cadvisorWatchFailed is cAdvisor that cannot ask the runtime about a cgroup that came up:
 //
 //	manager.go:1169] Failed to process watch event {EventType:0 Name:/kubepods/besteffort/pod…/<id> WatchSource:0}: error reading from server: EOF: unavailable
 //	manager.go:1131] Failed to create existing container: /kubepods/besteffort/pod…/<id>: rpc error: code = Unavailable desc = transport is closing
 //
 // A container that is not there any more says nothing of the runtime.
-func watchFailed(r *event.Record) (event.Event, bool) {
+func cadvisorWatchFailed(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	cgroup, reason, ok := strings.Cut(scan.After(text, "Failed to create existing container: "), ": ")
 	if !ok {
@@ -382,7 +382,7 @@ func podRelist(r *event.Record) (event.Event, bool) {
 func podRelistFailed(r *event.Record) (event.Event, bool) {
 	reason := table.ErrorOf(r)
 	e := event.New(event.KindPodRelistFailed, "PLEG could not look at one pod", table.ErrorFields(reason)...)
-	e.AddFields(tooLarge(reason)...)
+	e.AddFields(tooLargeFields(reason)...)
 	e.AddFields(repeated.LostRuntime(reason)...)
 	e.IDs.PodUID = r.Value("podUID")
 	return e, e.IDs.PodUID != "" && reason != ""

@@ -30,8 +30,9 @@ var fullTables = []fullTable{
 	{"audit: audit_lost=", "audit", "the kernel's queue of audit records is full: records are lost"},
 }
 
-// tableTexts are strings of which one stands in every line that [tableFull] makes an event of.
-func tableTexts() []string {
+// kernelTableTexts are strings of which one stands in every line that [kernelTableFull] makes an
+// event of.
+func kernelTableTexts() []string {
 	var all []string
 	for _, t := range fullTables {
 		all = append(all, t.text)
@@ -39,8 +40,8 @@ func tableTexts() []string {
 	return all
 }
 
-// tableFull is a table or a limit of the whole kernel that is full; the lines are rate-limited, so
-// that one stands for many:
+// kernelTableFull is a table or a limit of the whole kernel that is full; the lines are
+// rate-limited, so that one stands for many:
 //
 //	nf_conntrack: table full, dropping packet      (net/netfilter/nf_conntrack_core.c; up to 5.x with its own name twice)
 //	neighbour: arp_cache: neighbor table overflow!      (net/core/neighbour.c; ndisc_cache for IPv6; up to 4.x "ipv4: Neighbour table overflow.")
@@ -49,7 +50,7 @@ func tableTexts() []string {
 //	VFS: file-max limit 1610612 reached      (fs/file_table.c)
 //	Route cache is full: consider increasing sysctl net.ipv6.route.max_size.      (net/core/dst.c, 4.20 to 6.2)
 //	audit: backlog limit exceeded      (kernel/audit.c; before it "audit: audit_backlog=8193 > audit_backlog_limit=8192" and "audit: audit_lost=12 audit_rate_limit=0 …")
-func tableFull(r *event.Record) (event.Event, bool) {
+func kernelTableFull(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	for _, t := range fullTables {
 		if strings.Contains(text, t.text) {

@@ -25,9 +25,9 @@ var Table = table.Table{
 		{[]string{"blocked for more than", "blocked in I/O wait for more than"}, HungTask},
 		{[]string{"likely owned by task "}, lockHolder},
 		{[]string{"Killed process ", "Kill process "}, oomKill},
-		{[]string{"oom-kill:constraint="}, oomChoice},
+		{[]string{"oom-kill:constraint="}, oomVictimChosen},
 		{[]string{" invoked oom-killer: ", "emory and no killable processes"}, oomInvoked},
-		{[]string{"oom_reaper: unable to reap pid:"}, oomLives},
+		{[]string{"oom_reaper: unable to reap pid:"}, oomVictimLives},
 		{[]string{"ovl_sync_fs"}, kernelFrame("ovl_sync_fs")},
 		{[]string{"cleanup_mnt"}, kernelFrame("cleanup_mnt")},
 		{[]string{"deactivate_locked_super"}, kernelFrame("deactivate_locked_super")},
@@ -35,10 +35,10 @@ var Table = table.Table{
 		{[]string{"__refrigerator+"}, kernelFrame("__refrigerator")},
 		{[]string{"fork rejected by pids controller"}, forkRejected},
 		{[]string{"unregister_netdevice", " to become free. Usage"}, netdevBusy},
-		{stalledTexts, sendStalled},
+		{stalledTexts, networkSendStalled},
 		{linkTexts, linkState},
-		{[]string{" not responding, ", "nfs: server ", "lockd: server "}, fileServer},
-		{[]string{" failed on NFSv4 server "}, nfsState},
+		{[]string{" not responding, ", "nfs: server ", "lockd: server "}, nfsServer},
+		{[]string{" failed on NFSv4 server "}, nfsStateLost},
 		{[]string{" has not responded in "}, cifsServer},
 		{[]string{" has not responded in the last "}, glusterServer},
 		{append(scan.WithEach("ceph: [", scan.Hex, ""), "ceph: mds"), cephServer},
@@ -48,20 +48,20 @@ var Table = table.Table{
 				"I/O error", "Aborting journal", "Detected IO errors", ": error -5 ", "xfs_log_force: error ", "updating journal superblock for ",
 				" result -", ": encountered watch error: ", ": Failing path ", "potential data loss", ": writeback error on inode ", "Failing async write on ",
 				"rror on swap-device (",
-			}, storage.Failure,
+			}, storage.DiskFailure,
 		},
-		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to ", "space allocation error", "critical nexus error", "transport error, dev ", "timeout error, dev ", "protection error, dev "}, storage.Refusal},
-		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down", "BTRFS: error (device ", ": csum failed ", ": Internal error ", "Unmount and run xfs_repair", "error count since last fsck", "error loading journal", ": unable to read superblock"}, storage.Damage},
-		{[]string{"ilesystem read-only", "forced readonly", "Shutting down filesystem", "has been shut down", "xfs_do_force_shutdown(", "mount the filesystem and rectify"}, storage.ReadOnly},
+		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to ", "space allocation error", "critical nexus error", "transport error, dev ", "timeout error, dev ", "protection error, dev "}, storage.RequestRefused},
+		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down", "BTRFS: error (device ", ": csum failed ", ": Internal error ", "Unmount and run xfs_repair", "error count since last fsck", "error loading journal", ": unable to read superblock"}, storage.FileSystemDamage},
+		{[]string{"ilesystem read-only", "forced readonly", "Shutting down filesystem", "has been shut down", "xfs_do_force_shutdown(", "mount the filesystem and rectify"}, storage.FileSystemReadOnly},
 		{[]string{
 			": switching pool to ", ": unable to service pool target messages", ": no free data space", ": no free metadata space", " failed: error = -",
 			": aborting current metadata", ": unable to allocate new metadata", " validator check failed for ",
 		}, storage.ThinPool},
 		{[]string{"Delayed block allocation failed ", "This should not happen!! Data will"}, storage.LostWrite},
 		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure", "after reset failure", "frozen state error detected", ": timeout request ", "nvme_keep_alive_end_io", ": starting error recovery", "Reconnecting in ", "failed to connect socket", "Identify Controller failed"}, storage.NVMeTimeout},
-		{[]string{"overlayfs: failed to "}, storage.Overlay},
-		{storage.DriverTexts(), storage.Driver},
-		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", "LOOP DOWN detected", ":1305 Link Down Event", " status: scsi 0x", ": Cannot continue operation", "unrecoverable I/O read error", "read error not correctable", "no available path - ", "no usable path - "}, storage.Lost},
+		{[]string{"overlayfs: failed to "}, storage.OverlayFailure},
+		{storage.DriverTexts(), storage.DriverTrouble},
+		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", "LOOP DOWN detected", ":1305 Link Down Event", " status: scsi 0x", ": Cannot continue operation", "unrecoverable I/O read error", "read error not correctable", "no available path - ", "no usable path - "}, storage.DiskLost},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
@@ -73,17 +73,17 @@ var Table = table.Table{
 			[]string{"RT throttling activated"},
 			table.Says(event.KindRTThrottled, "real-time tasks take all the CPU they may", "sched: RT throttling activated"),
 		},
-		{[]string{"memory allocation deadlock"}, allocDeadlock},
+		{[]string{"memory allocation deadlock"}, xfsAllocDeadlock},
 		{[]string{"page allocation failure", ": page allocation stalls for "}, pageAllocFailed},
 		{[]string{", object size: "}, slabFailed},
-		{tableTexts(), tableFull},
+		{kernelTableTexts(), kernelTableFull},
 		{append(scan.WithDigit("EDAC MC", ""), "[Hardware Error]", "Memory failure: ", "NVRM: Xid ", "NVRM: RmInitAdapter failed", "NVRM: fallen off the bus", "PCIe Bus Error: severity=Uncorrect", "NMI: PCI system error", "NMI: IOCK error", "NMI received for unknown reason", "Uncorrected hardware memory", "above threshold, cpu clock throttled"), hardwareError},
 		{[]string{"PM: suspend ", "PM: hibernation"}, suspendEdge},
 		{doubts, kernelDoubt},
 		repeated.ManagerCrash,
 		{[]string{"Linux version "}, kernelBoot},
 		{[]string{"Linux version ", "Tainted: ", "ot tainted "}, kernelVersion},
-		{[]string{"cgroup.memory=nokmem"}, kmemOff},
+		{[]string{"cgroup.memory=nokmem"}, memoryAccountingOff},
 	},
 }
 
@@ -189,14 +189,14 @@ func netdevBusy(r *event.Record) (event.Event, bool) {
 	return e, ok && device != "" && !strings.Contains(device, " ")
 }
 
-// fileServer is sunrpc's word (net/sunrpc/clnt.c) on a server of NFS, once per
+// nfsServer is sunrpc's word (net/sunrpc/clnt.c) on a server of NFS, once per
 // request that waits; the kernel leaves lines out when there are many.
 //
 //	nfs: server 10.36.3.5 not responding, still trying      (hard mount)
 //	nfs: server 10.36.3.5 not responding, timed out         (soft mount)
 //	nfs: server 10.36.3.5 OK
 //	lockd: server 10.36.3.5 not responding, still trying      (of a lock on a file)
-func fileServer(r *event.Record) (event.Event, bool) {
+func nfsServer(r *event.Record) (event.Event, bool) {
 	server, state, ok := strings.Cut(scan.After(r.Raw, "nfs: server ", "lockd: server "), " ")
 	e := event.Event{
 		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("nfs"), event.FieldServer.Text(server)},
@@ -211,12 +211,12 @@ func fileServer(r *event.Record) (event.Event, bool) {
 	return e, ok && server != "" && e.Span.Edge != event.Whole
 }
 
-// nfsState is fs/nfs/nfs4state.c's word on a server with which the client cannot agree any more on
-// what it may do there, a lease or its own name; what touches the mount waits until it can, or
+// nfsStateLost is fs/nfs/nfs4state.c's word on a server with which the client cannot agree any more
+// on what it may do there, a lease or its own name; what touches the mount waits until it can, or
 // fails:
 //
 //	NFS: state manager: lease expired failed on NFSv4 server 10.1.2.3 with error 5
-func nfsState(r *event.Record) (event.Event, bool) {
+func nfsStateLost(r *event.Record) (event.Event, bool) {
 	server, rest, ok := strings.Cut(scan.After(r.Message(), " failed on NFSv4 server "), " with error ")
 	return event.New(
 		event.KindServerSilent, "the NFS server "+server+" does not renew what this node may do there", event.FieldProtocol.Text("nfs"),
@@ -452,12 +452,12 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 			(self || scan.ContainsAny(r.Raw, []string{"stalls on CPUs/tasks", "stalls on tasks", " detected stall on CPU "}))
 }
 
-// allocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):
+// xfsAllocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):
 //
 //	XFS: runc:[1:CHILD](3580) possible memory allocation deadlock in kmem_zone_alloc (mode:0x82d0)
 //	XFS: containerd-shim(912) possible memory allocation deadlock size 65552 in kmem_realloc (mode:0x250)      (≥ 4.9, RHEL 7.3)
 //	XFS: possible memory allocation deadlock in kmem_alloc (mode:0x250)      (up to 4.3)
-func allocDeadlock(r *event.Record) (event.Event, bool) {
+func xfsAllocDeadlock(r *event.Record) (event.Event, bool) {
 	before, _, ok := strings.Cut(r.Raw, "possible memory allocation deadlock")
 	task := strings.TrimSpace(scan.After(before, "XFS: "))
 	comm, tid, named := strings.Cut(task, "(")
@@ -541,9 +541,9 @@ func kernelVersion(r *event.Record) (event.Event, bool) {
 	return facts.New("kernel.version", v)
 }
 
-// kmemOff is the boot option that turns the accounting off that leaks on 3.10: "Command line: …
-// cgroup.memory=nokmem".
-func kmemOff(r *event.Record) (event.Event, bool) {
+// memoryAccountingOff is the boot option by which the kernel does not account its own memory. On
+// 3.10 that accounting leaks: "Command line: … cgroup.memory=nokmem".
+func memoryAccountingOff(r *event.Record) (event.Event, bool) {
 	if r.Unit != "" && r.Unit != "kernel" {
 		return event.Event{}, false
 	}

@@ -8,8 +8,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
-// sendStalled is a network card that has not sent in time what stands in a queue, as its driver or
-// the kernel's watchdog says (net/sched/sch_generic.c, in a warning with a stack up to 6.5):
+// networkSendStalled is a network card that has not sent in time what stands in a queue, as its
+// driver or the kernel's watchdog says (net/sched/sch_generic.c, in a warning with a stack up to
+// 6.5):
 //
 //	ena 0000:00:05.0 eth0: Found a Tx that wasn't completed on time, qid 5, index 475.
 //	NETDEV WATCHDOG: eth0 (ixgbe): transmit queue 3 timed out      (since 6.3 with "5120 ms" behind it)
@@ -28,7 +29,7 @@ import (
 //	ixgbe 0000:01:00.0 eth0: initiating reset due to tx timeout
 //	tg3 0000:02:00.0 eth0: transmit timed out, resetting
 //	gve 0000:00:04.0 eth0: Timeout on tx queue, 2
-func sendStalled(r *event.Record) (event.Event, bool) {
+func networkSendStalled(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	for _, said := range [...][3]string{
 		{": Detected Hardware Unit Hang", "hang", "hangs in what it is to send"},
@@ -86,7 +87,7 @@ func sendStalled(r *event.Record) (event.Event, bool) {
 // late is a card that has not sent in time, in a sentence.
 const late = "does not send in time what stands in its queue"
 
-// stalledTexts stand in the lines that [sendStalled] makes an event of.
+// stalledTexts stand in the lines that [networkSendStalled] makes an event of.
 var stalledTexts = []string{
 	"completed on time, qid ", "NETDEV WATCHDOG: ", "TX timeout detected", ": tx hang", "Hardware Unit Hang", "etected Tx Unit Hang", "health compromised",
 	"TX driver issue detected, PF", "handling bad device here", "leak of a command resource", "Keep alive watchdog timeout", "ENA admin queue is not in",

@@ -38,10 +38,10 @@ func oomKill(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// oomChoice is the line above it, since 5.0 (dump_oom_summary):
+// oomVictimChosen is the line above it, since 5.0 (dump_oom_summary):
 //
 //	oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=…,mems_allowed=0,oom_memcg=/kubepods/…,task_memcg=/kubepods/…,task=java,pid=4711,uid=0
-func oomChoice(r *event.Record) (event.Event, bool) {
+func oomVictimChosen(r *event.Record) (event.Event, bool) {
 	text := scan.After(r.Raw, "oom-kill:constraint=")
 	constraint, _, _ := strings.Cut(text, ",")
 	field := func(name string) string {
@@ -79,11 +79,11 @@ func oomInvoked(r *event.Record) (event.Event, bool) {
 	return event.New(event.KindOutOfMemory, comm+" needs memory that its cgroup or the node does not have", event.FieldComm.Text(comm)), found && comm != ""
 }
 
-// oomLives is mm/oom_kill.c's word, since 4.6, on a process that was killed a second ago and
+// oomVictimLives is mm/oom_kill.c's word, since 4.6, on a process that was killed a second ago and
 // still has its memory: it sleeps in the kernel, or waits for a lock that somebody holds who does.
 //
 //	oom_reaper: unable to reap pid:4242 (java)
-func oomLives(r *event.Record) (event.Event, bool) {
+func oomVictimLives(r *event.Record) (event.Event, bool) {
 	rest := scan.After(r.Message(), "oom_reaper: unable to reap pid:")
 	comm, ok := scan.Between(rest, "(", ")")
 	e := event.New(event.KindOutOfMemory, "the kernel has killed "+comm+" for memory, and cannot take its memory away", event.FieldComm.Text(comm))

@@ -18,24 +18,24 @@ import (
 // Open vSwitch 2.5 to 3.5; and kube-proxy. They run in containers, so that most lines name no
 // writer.
 var Table = table.Table{Component: "cni", Relays: []string{"", table.HostProgram}, Unnamed: "cni", Rows: []table.Row{
-	{literalsOf(saying), trouble},
-	{[]string{" poll interval (", " to quiesce"}, switchLate},
+	{literalsOf(troubleTexts), daemonTrouble},
+	{[]string{" poll interval (", " to quiesce"}, openVSwitchLate},
 }}
 
 // Lock is what every program says that cannot change the rules of iptables.
 var Lock = table.Table{Component: "cni", Relays: []string{"", table.HostProgram, "kubelet"}, Unnamed: "cni", Rows: []table.Row{
-	{[]string{"holding the xtables lock", "acquire new iptables lock", "acquire old iptables lock", "timed out while checking rules"}, rulesLocked},
+	{[]string{"holding the xtables lock", "acquire new iptables lock", "acquire old iptables lock", "timed out while checking rules"}, iptablesLocked},
 }}
 
-// rulesLocked is a program that wants to change the rules of iptables while another one does, which
-// holds the lock for as long; with very many rules that is seconds. iptables 1.4.20 to 1.8,
+// iptablesLocked is a program that wants to change the rules of iptables while another one does,
+// which holds the lock for as long; with very many rules that is seconds. iptables 1.4.20 to 1.8,
 // Kubernetes:
 //
 //	Failed to execute iptables-restore: exit status 4 (Another app is currently holding the xtables lock. Perhaps you want to use the -w option?
 //	Another app is currently holding the xtables lock. Stopped waiting after 5s.      (also: … waiting (1s) for it to exit…; "; still 4s 910000us time ahead to have a chance to grab the lock…")
 //	Failed to execute iptables-restore: failed to acquire new iptables lock: timed out waiting for the condition
 //	Failed to ensure marking rule for KUBE-MARK-DROP: timed out while checking rules      (iptables had not ended by then)
-func rulesLocked(r *event.Record) (event.Event, bool) {
+func iptablesLocked(r *event.Record) (event.Event, bool) {
 	who := cmp.Or(r.Unit, "iptables")
 	e := event.New(
 		event.KindNetworkDaemon, who+" cannot change the rules of iptables: another program holds their lock",
@@ -49,15 +49,15 @@ func rulesLocked(r *event.Record) (event.Event, bool) {
 	return e, given && !strings.Contains(r.Raw, "time ahead to have a chance") // that one waits
 }
 
-// says is a text of a daemon, and what it means.
-type says struct {
+// troubleText is a text of a daemon, and what it means.
+type troubleText struct {
 	text, plugin, what string
 	from               string   // where the reason begins in the message; empty for behind the text
 	with               []string // of which one stands there, too, where others say the text as well
 }
 
-// saying are texts of which one stands in every such line, by daemon.
-var saying = []says{
+// troubleTexts are texts of which one stands in every such line, by daemon.
+var troubleTexts = []troubleText{
 	{text: "Hit error connecting to datastore - retry", plugin: "calico", what: "api"},
 	{text: "Connection to the datastore is unauthorized", plugin: "calico", what: "api"},
 	{text: "Failed to initialize Calico datastore", plugin: "calico", what: "api"},
@@ -137,7 +137,7 @@ var saying = []says{
 	{text: "waiting for readinessindicatorfile", plugin: "multus", what: "daemon", from: "waiting for"},
 }
 
-func literalsOf(all []says) (texts []string) {
+func literalsOf(all []troubleText) (texts []string) {
 	for _, s := range all {
 		texts = append(texts, s.text)
 	}
@@ -153,20 +153,20 @@ var means = map[string]string{
 	"start":     "does not get through its start",
 }
 
-// trouble is a daemon that does not get on. A runtime's own line that repeats it names the plugin
-// and its call, and is read as such:
+// daemonTrouble is a daemon that does not get on. A runtime's own line that repeats it names the
+// plugin and its call, and is read as such:
 //
 //	2022-05-17 10:00:24.694 [INFO][10] startup/startup.go 374: Hit error connecting to datastore - retry error=Get https://10.43.0.1:443/api/v1/nodes/foo: dial tcp 10.43.0.1:443: i/o timeout
 //	2023-08-11 06:02:12.318 [WARNING][61] felix/health.go 211: Reporter is not live. name="int_dataplane"
 //	{"level":"error","ts":"2023-11-16T10:05:03.920Z","caller":"datastore/data_store.go:682","msg":"DataStore has no available IP/Prefix addresses"}
 //	level=error msg="Unable to contact k8s api-server" error="Get \"https://10.96.0.1:443/…\": dial tcp 10.96.0.1:443: i/o timeout" ipAddr="https://10.96.0.1:443" subsys=k8s
 //	E1018 08:54:51.468436       1 main.go:243] Failed to create SubnetManager: error retrieving pod spec for 'kube-system/kube-flannel-ds-kw2bh': Get "https://10.0.0.1:443/…": dial tcp 10.0.0.1:443: i/o timeout
-func trouble(r *event.Record) (event.Event, bool) {
-	i := slices.IndexFunc(saying, func(s says) bool { return strings.Contains(r.Raw, s.text) })
+func daemonTrouble(r *event.Record) (event.Event, bool) {
+	i := slices.IndexFunc(troubleTexts, func(s troubleText) bool { return strings.Contains(r.Raw, s.text) })
 	if i < 0 || scan.ContainsAny(r.Raw, []string{"plugin type=", "etwork for sandbox", "network sandbox", "CNI network", "Error adding network: ", "Error adding pod ", "Error deleting pod "}) {
 		return event.Event{}, false
 	}
-	s := saying[i]
+	s := troubleTexts[i]
 	if len(s.with) > 0 && !scan.ContainsAny(r.Raw, s.with) {
 		return event.Event{}, false
 	}
@@ -201,12 +201,12 @@ func trouble(r *event.Record) (event.Event, bool) {
 // what a busy node shows, too.
 const lateSwitch = 4
 
-// switchLate is Open vSwitch's word on a thread of its own that did not come round: the machine had
-// no CPU for it, or the kernel held it.
+// openVSwitchLate is Open vSwitch's word on a thread of its own that did not come round: the
+// machine had no CPU for it, or the kernel held it.
 //
 //	2023-12-13T03:08:45.046Z|18853|ovs_rcu(urcu8)|WARN|blocked 16000 ms waiting for main to quiesce
 //	2023-12-13T03:08:45.124Z|115041|timeval|WARN|Unreasonably long 16306ms poll interval (6568ms user, 258ms system)
-func switchLate(r *event.Record) (event.Event, bool) {
+func openVSwitchLate(r *event.Record) (event.Event, bool) {
 	said := scan.After(r.Raw, "|WARN|blocked ", "|WARN|Unreasonably long ")
 	ms, err := strconv.Atoi(scan.Digits(said))
 	if err != nil || ms < lateSwitch*1000 {

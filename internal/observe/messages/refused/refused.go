@@ -59,7 +59,7 @@ func Append(dst []event.Event, message string, at event.Time, quotes []event.Quo
 //	Container creation error: crun: clone: Resource temporarily unavailable         (crun)
 func forkFailed(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindForkFailed}
-	if isAbort(strings.TrimLeft(r.Message(), " ")) {
+	if isThreadAbort(strings.TrimLeft(r.Message(), " ")) {
 		e.Fields = []event.Field{event.FieldFatal.Bool(true)}
 		e.Text = "no thread can be made, the process aborts"
 		return e, true
@@ -113,7 +113,8 @@ func noMemory(r *event.Record) (event.Event, bool) {
 	), refused && !scan.ContainsAny(r.Raw, insideContainer)
 }
 
-// shellForkFailed is the same as forkFailed of a shell, and of what starts programs for others:
+// shellForkFailed is a shell, or what starts programs for others, that can make no process. For Go
+// programs this is forkFailed:
 //
 //	bash: fork: retry: Resource temporarily unavailable      (also: No child processes)
 //	sh: 1: Cannot fork                                       (dash)
@@ -135,9 +136,9 @@ func shellForkFailed(r *event.Record) (event.Event, bool) {
 	return e, who != "" && !scan.ContainsAny(r.Raw, insideContainer)
 }
 
-// isAbort says that a Go program ends because it can make no thread; the line begins with the
+// isThreadAbort says that a Go program ends because it can make no thread; the line begins with the
 // reason.
-func isAbort(text string) bool {
+func isThreadAbort(text string) bool {
 	return strings.HasPrefix(text, "runtime/cgo: pthread_create failed: Resource temporarily unavailable") ||
 		strings.HasPrefix(text, "runtime: failed to create new OS thread") && strings.Contains(text, "errno=11") ||
 		strings.HasPrefix(text, "runtime: program exceeds ") && strings.Contains(text, "-thread limit")

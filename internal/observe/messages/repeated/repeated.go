@@ -64,13 +64,14 @@ func NetworkPlugin(reason string) string {
 	return name
 }
 
-// GuestMute says of an error that the agent in a virtual machine (Kata 1.5 to 3.21) did not answer
-// its shim. The runtime has answered then, and the time limit in the error is the shim's own:
+// IsGuestMute says of an error that the agent in a virtual machine (Kata 1.5 to 3.21) did not
+// answer its shim. The runtime has answered then, and the time limit in the error is the shim's
+// own:
 //
 //	CreateContainer failed: Failed to check if grpc server is working: rpc error: code = DeadlineExceeded desc = timed out connecting to vsock 1217660058:1024: unknown
 //	… rpc error: code = DeadlineExceeded desc = timed out connecting to hybrid vsocket hvsock:///run/vc/vm/…
 //	… failed to create shim task: CreateContainerRequest timed out: context deadline exceeded: unknown
-func GuestMute(reason string) bool {
+func IsGuestMute(reason string) bool {
 	return scan.ContainsAny(reason, []string{"timed out connecting to vsock", "timed out connecting to hybrid vsock", "ContainerRequest timed out"})
 }
 
@@ -204,7 +205,7 @@ func managerCrash(r *event.Record) (event.Event, bool) {
 			said, reason = rest, name
 		}
 	}
-	if reason == "" && (!table.FromManager(r) || r.PID > 1) {
+	if reason == "" && (!table.FromServiceManager(r) || r.PID > 1) {
 		return event.Event{}, false
 	}
 	e := event.New(event.KindManagerCrash, "PID 1 (systemd) has frozen itself and does nothing any more", event.FieldFrozen.Bool(true))

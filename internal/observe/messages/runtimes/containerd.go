@@ -58,7 +58,7 @@ var Containerd = table.Table{
 			exitFailed,
 		},
 		{[]string{"get state for ", "failed to get task for container ", "converting task to protobuf"}, stateTimeout},
-		{[]string{"because a prior stop with timeout"}, stopAgain},
+		{[]string{"because a prior stop with timeout"}, stopRepeated},
 		// error ttrpc: received message on inactive stream stream=1139 (ttrpc >= 1.2, of containerd and
 		// of its shims)
 		{
@@ -70,7 +70,7 @@ var Containerd = table.Table{
 		{[]string{"failed to deactivate mounts"}, mountsLeft},
 		{[]string{"failed to cleanup rootfs mount"}, rootfsLeft},
 		{[]string{"failed to clean up after shim disconnected"}, cleanupKilled},
-		{[]string{"failed to load plugin"}, pluginFailed},
+		{[]string{"failed to load plugin"}, criPluginFailed},
 		{[]string{"level=fatal"}, fatalError("containerd")},
 		// Start stats collector (≥ 2.3): from then on one goroutine asks every shim for its metrics.
 		{[]string{"Start stats collector"}, func(*event.Record) (event.Event, bool) {
@@ -81,10 +81,10 @@ var Containerd = table.Table{
 		{[]string{"returns sandbox id", "returns container id"}, createdEvent},
 		{[]string{"StartContainer for "}, scopeAsked},
 		{[]string{"starting signal loop"}, shimStart},
-		{[]string{"starting signal loop"}, shimBegan},
+		{[]string{"starting signal loop"}, shimProcessStart},
 		{[]string{"shim disconnected"}, shimGone},
 		{[]string{"RemovePodSandbox "}, sandboxRemoved},
-		{[]string{"has been cleanup successfully"}, cleanedUp},
+		{[]string{"has been cleanup successfully"}, lateCleanupDone},
 		{[]string{"goroutine stack dump written to"}, dumpWritten},
 		{[]string{"SystemdCgroup"}, systemdCgroup},
 		{[]string{"mount_options"}, mountOptions},
@@ -160,7 +160,7 @@ func failureFields(method, reason string) []event.Field {
 	plugin := repeated.NetworkPlugin(reason)
 	fields := []event.Field{
 		event.FieldOutcome.Text("failed"), event.FieldError.Text(reason), event.FieldExited.Bool(isExitedError(reason)),
-		event.FieldDeadline.Bool(plugin == "" && !repeated.GuestMute(reason) && (table.IsDeadline(reason) || strings.Contains(reason, "context canceled"))),
+		event.FieldDeadline.Bool(plugin == "" && !repeated.IsGuestMute(reason) && (table.IsDeadline(reason) || strings.Contains(reason, "context canceled"))),
 	}
 	if plugin != "" {
 		fields = append(fields, event.FieldPlugin.Text(plugin))
@@ -428,10 +428,10 @@ func shimClosed(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// stopAgain is a container that was told to end before and has not (≥ 1.7.24, 2.0):
+// stopRepeated is a container that was told to end before and has not (≥ 1.7.24, 2.0):
 //
 //	info Skipping the sending of signal terminated to container "<id>" because a prior stop with timeout>0 request already sent the signal
-func stopAgain(r *event.Record) (event.Event, bool) {
+func stopRepeated(r *event.Record) (event.Event, bool) {
 	id := scan.After(r.Message(), ` to container "`, ` to container \"`)
 	e, ok := containerEvent(event.KindKillLate, id, "container * was told to stop before, and has not ended")
 	e.AddText(event.FieldSignal, scan.FirstWord(scan.After(r.Message(), "sending of signal ")))
@@ -479,12 +479,12 @@ func cleanupKilled(r *event.Record) (event.Event, bool) {
 	return e, ok && strings.HasSuffix(reason, "signal: killed")
 }
 
-// pluginFailed is containerd without the CRI; without other plugins it works, and says so at each
-// start:
+// criPluginFailed is containerd without the CRI; without other plugins it works, and says so at
+// each start:
 //
 //	warning failed to load plugin io.containerd.grpc.v1.cri  error="invalid plugin config: …"
 //	warning failed to load plugin  error="failed to create CRI service: …" id=io.containerd.grpc.v1.cri type=io.containerd.grpc.v1      (≥ 2.0)
-func pluginFailed(r *event.Record) (event.Event, bool) {
+func criPluginFailed(r *event.Record) (event.Event, bool) {
 	plugin := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(r.Message(), "failed to load plugin"), " "), r.Value("id"))
 	reason := table.ErrorOf(r)
 	return event.New(
@@ -513,25 +513,25 @@ func fatalError(component string) func(*event.Record) (event.Event, bool) {
 
 // NRI is what NRI 0.2 to 0.12 says, which is a library of containerd and of CRI-O.
 var NRI = table.Table{Unnamed: "containerd", Rows: []table.Row{
-	{[]string{"closing plugin "}, pluginClosed},
-	{[]string{"failed to synchronize plugin: "}, pluginNotSynchronized},
+	{[]string{"closing plugin "}, nriPluginClosed},
+	{[]string{"failed to synchronize plugin: "}, nriPluginNotSynchronized},
 }}
 
-// pluginNotSynchronized is a plugin of NRI that was told of all pods when it registered, and failed
-// or did not answer in time. The runtime does not take it in, and does not name it.
+// nriPluginNotSynchronized is a plugin of NRI that was told of all pods when it registered, and
+// failed or did not answer in time. The runtime does not take it in, and does not name it.
 //
 //	info failed to synchronize plugin: context deadline exceeded
-func pluginNotSynchronized(r *event.Record) (event.Event, bool) {
+func nriPluginNotSynchronized(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindPluginClosed, "the runtime does not take in a plugin, which did not handle Synchronize", event.FieldCall.Text("Synchronize"))
 	e.AddFields(table.ErrorFields(scan.After(r.Message(), "synchronize plugin: "))...)
 	return e, strings.HasPrefix(r.Message(), "failed to synchronize plugin: ")
 }
 
-// pluginClosed is a plugin of NRI that the runtime drops: it failed, or did not answer within its
-// two seconds. Pods go on without it.
+// nriPluginClosed is a plugin of NRI that the runtime drops: it failed, or did not answer within
+// its two seconds. Pods go on without it.
 //
 //	error closing plugin 10-balloons, failed to handle CreateContainer request: context deadline exceeded
-func pluginClosed(r *event.Record) (event.Event, bool) {
+func nriPluginClosed(r *event.Record) (event.Event, bool) {
 	plugin, rest, ok := strings.Cut(scan.After(r.Message(), "closing plugin "), ", failed to handle ")
 	call, reason, named := strings.Cut(rest, " request: ")
 	e := event.New(event.KindPluginClosed, "the runtime drops plugin "+plugin+", which did not handle "+call)
@@ -622,9 +622,9 @@ func shimStart(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// shimBegan is the same line as the life of a process: its pid ties threads that were sampled to
-// the sandbox, or to docker's container.
-func shimBegan(r *event.Record) (event.Event, bool) {
+// shimProcessStart reads the line of shimStart once more, for the pid of the shim. That pid ties
+// sampled threads to the sandbox, or to docker's container.
+func shimProcessStart(r *event.Record) (event.Event, bool) {
 	pid := r.Value("pid")
 	e, ok := containerEvent(event.KindShimStart, path.Base(r.Value("path")), "shim "+pid+" of * starts")
 	e.IDs.PID, _ = strconv.Atoi(pid)
@@ -644,9 +644,10 @@ func sandboxRemoved(r *event.Record) (event.Event, bool) {
 	return e, ok && named && strings.HasSuffix(rest, "returns successfully")
 }
 
-// cleanedUp: info Ensure that sandbox <id> in task-service has been cleanup successfully (also
-// "container <id>"; ≥ 1.6.24, 1.7.4): a deletion that had run into its time limit was made up for.
-func cleanedUp(r *event.Record) (event.Event, bool) {
+// lateCleanupDone: info Ensure that sandbox <id> in task-service has been cleanup successfully
+// (also "container <id>"; ≥ 1.6.24, 1.7.4): a deletion that had run into its time limit was made up
+// for.
+func lateCleanupDone(r *event.Record) (event.Event, bool) {
 	id := scan.After(r.Message(), "Ensure that sandbox ", "Ensure that container ")
 	return containerEvent(event.KindCleanedUp, id, "task of * cleaned up later")
 }

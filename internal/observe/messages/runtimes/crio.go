@@ -27,8 +27,8 @@ var CRIO = table.Table{
 		{[]string{"with stop signal timed out", "with stop signal("}, killLate},
 		{[]string{"Detected process ("}, killFails},
 		{[]string{"Stopping container: ", "Stopped container ", "Stopping pod sandbox: ", "Stopped pod sandbox"}, stopAsked},
-		{[]string{"ailed to find container exit file"}, exitLost},
-		{[]string{"ailed to update container state for "}, stateKilled},
+		{[]string{"ailed to find container exit file"}, exitCodeLost},
+		{[]string{"ailed to update container state for "}, runcStateKilled},
 		{[]string{"Error adding network: ", "Error deleting network: "}, networkFailed},
 		{[]string{"NetworkReady status: false"}, networkNotReady},
 		{[]string{"level=fatal"}, fatalError("crio")},
@@ -110,12 +110,12 @@ func killFails(r *event.Record) (event.Event, bool) {
 	return e, ok && strings.Contains(text, " blocked ")
 }
 
-// exitLost is a container that has ended of which nobody has written the exit code: its conmon is
-// gone, mostly killed for memory, or cannot write. CRI-O asks for the state of all such containers
-// again and again.
+// exitCodeLost is a container that has ended of which nobody has written the exit code: its conmon
+// is gone, mostly killed for memory, or cannot write. CRI-O asks for the state of all such
+// containers again and again.
 //
 //	warning Failed to find container exit file for <id>: timed out waiting for the condition      (up to 1.30; newer ones with the error of stat)
-func exitLost(r *event.Record) (event.Event, bool) {
+func exitCodeLost(r *event.Record) (event.Event, bool) {
 	said := r.Message()
 	e, ok := containerEvent(event.KindExitLost, scan.FindID(said), "CRI-O finds no exit code of container *, which has ended")
 	_, reason, _ := strings.Cut(scan.After(said, "container exit file for "), ": ")
@@ -123,11 +123,11 @@ func exitLost(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// stateKilled is a runc whose answer CRI-O wanted and did not get: it was ended, by CRI-O when its
-// time was up, or for memory.
+// runcStateKilled is a runc whose answer CRI-O wanted and did not get: it was ended, by CRI-O when
+// its time was up, or for memory.
 //
 //	error Failed to update container state for <id>: `/usr/bin/runc --root /run/runc --systemd-cgroup state <id>` failed:   : signal: killed
-func stateKilled(r *event.Record) (event.Event, bool) {
+func runcStateKilled(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
 	e, ok := containerEvent(event.KindRuncFailed, scan.FindID(said), "runc state of container * was killed before it answered")
 	e.AddFields(event.FieldVerb.Text("state"), event.FieldReason.Text("timeout"), event.FieldError.Text("signal: killed"))
@@ -174,14 +174,15 @@ var Reserved = table.Table{
 	Rows: []table.Row{
 		{[]string{"failed to reserve container name ", "failed to reserve sandbox name "}, repeated.NameReserved},
 		{[]string{"failed to create containerd task: ", "failed to start containerd task "}, taskNotStarted},
-		{[]string{"containerd: failed to load TOML"}, configRefused},
+		{[]string{"containerd: failed to load TOML"}, containerdConfigRefused},
 	},
 }
 
-// configRefused is a containerd that does not start, where nothing but its own words name it:
+// containerdConfigRefused is a containerd that does not start, where nothing but its own words name
+// it:
 //
 //	containerd: failed to load TOML from /etc/containerd/config.toml: invalid plugin key URI "containerd.runtime.v1.linux" expect io.containerd.x.vx
-func configRefused(r *event.Record) (event.Event, bool) {
+func containerdConfigRefused(r *event.Record) (event.Event, bool) {
 	reason, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "containerd: ")
 	return crash.Event("containerd", "ends", reason), ok && r.Unit == ""
 }

@@ -22,7 +22,7 @@ var Dockerd = table.Table{
 		{[]string{"ailed to exit within "}, killLate},
 		{[]string{"Docker daemon"}, table.FactFrom("docker.version", versionField)},
 		// info Starting up; info Daemon has completed initialization
-		{[]string{"Starting up"}, startingUp},
+		{[]string{"Starting up"}, dockerdStartingUp},
 		{[]string{"Daemon has completed initialization"}, bootEdge("dockerd", event.End)},
 		{[]string{"failed to start daemon: "}, lastError("failed to start daemon: ")},
 		{[]string{"failed to start containerd: "}, lastError("failed to start containerd: ")},
@@ -34,8 +34,8 @@ var Dockerd = table.Table{
 	},
 }
 
-// startingUp is dockerd's first line (≥ 18.09), which is no more than these two words.
-func startingUp(r *event.Record) (event.Event, bool) {
+// dockerdStartingUp is dockerd's first line (≥ 18.09), which is no more than these two words.
+func dockerdStartingUp(r *event.Record) (event.Event, bool) {
 	e, _ := bootEdge("dockerd", event.Begin)(r)
 	return e, r.Message() == "Starting up"
 }

@@ -82,7 +82,7 @@ var runcReasons = []struct {
 //
 // What containerd's cleanup says of a container that is gone anyway ("cleanup warnings …") is none.
 func runcFailed(r *event.Record) (event.Event, bool) {
-	first := runcReasonIn(r.Raw)
+	first := findRuncReason(r.Raw)
 	if first < 0 || strings.Contains(r.Raw, "cleanup warnings") {
 		return event.Event{}, false
 	}
@@ -147,8 +147,8 @@ var runcTexts = sync.OnceValue(func() (x struct {
 	return x
 })
 
-// runcReasonIn is the first of runcReasons with a text in the line; -1 when there is none.
-func runcReasonIn(line string) int {
+// findRuncReason is the first of runcReasons with a text in the line; -1 when there is none.
+func findRuncReason(line string) int {
 	x := runcTexts()
 	first := len(runcReasons)
 	x.literals.All([]byte(line), func(id int) { first = min(first, x.reason[id]) })

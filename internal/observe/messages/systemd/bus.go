@@ -19,12 +19,12 @@ var Bus = table.Table{
 		{[]string{"maximum number of active connections", "exceeded its ", "disconnected as it does not have the resources", "maximum number of pending replies for "}, busLimit},
 		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out", "login1 timed out", "StartServiceByName for "}, activationTimeout},
 		{[]string{"Argument list too long"}, unitsFull},
-		{[]string{"destination has a full message queue"}, queueFull},
+		{[]string{"destination has a full message queue"}, busQueueFull},
 		{systemdWaits, systemdTimeout},
-		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, callTimeout},
-		{[]string{"sd-bus call: "}, crunCall},
+		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, busCallTimeout},
+		{[]string{"sd-bus call: "}, crunCallFailed},
 		{[]string{"system_bus_socket", "run/systemd/private", "dbus connection failed after", "ailed to connect to bus: ", "ailed to connect to system bus: ", "ailed to get D-Bus connection: "}, busUnreachable},
-		{managerWaits, managerUnserved},
+		{managerWaits, managerWithoutBus},
 		{[]string{"Too many concurrent connections, refusing"}, managerRefuses},
 		{[]string{"Failed to start message bus: "}, busNotStarted},
 	},
@@ -120,13 +120,13 @@ func activationTimeout(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// queueFull is a message for PID 1 that the bus drops because PID 1 does not read:
+// busQueueFull is a message for PID 1 that the bus drops because PID 1 does not read:
 //
 //	Rejected: destination has a full message queue, 0 matched rules; type="method_call", sender=":1.24" (uid=0 pid=1609 comm="…")
 //	interface="…" member="StartTransientUnit" … destination="org.freedesktop.systemd1" (uid=0 pid=1 comm="/usr/lib/systemd/systemd …")
 //
 // Most such lines are about signals for a client that sleeps (systemd/systemd#21227).
-func queueFull(r *event.Record) (event.Event, bool) {
+func busQueueFull(r *event.Record) (event.Event, bool) {
 	receiver := scan.After(r.Raw, ` destination="`, ` destination=\"`)
 	if !strings.Contains(receiver, "(uid=0 pid=1 ") {
 		return event.Event{}, false
@@ -166,14 +166,14 @@ func systemdTimeout(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// callTimeout is a tool whose call over the bus got no answer, in words that say less:
+// busCallTimeout is a tool whose call over the bus got no answer, in words that say less:
 //
 //	Failed to get credentials: Connection timed out                       busctl, systemctl and others of systemd
 //	Call failed: Connection timed out                                     busctl call
 //	Error org.freedesktop.DBus.Error.NoReply: Did not receive a reply. …  dbus-send, gdbus and programs that print their error
 //
 // A peer that has left the bus is NoReply, too, and no wait.
-func callTimeout(r *event.Record) (event.Event, bool) {
+func busCallTimeout(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	before, tool := strings.CutSuffix(strings.TrimRight(text, "."), ": Connection timed out")
 	tool = tool && (r.Unit == "" || table.WriterOf(r.Unit) == table.HostProgram) && (strings.HasPrefix(before, "Failed to ") || before == "Call failed") &&
@@ -187,12 +187,12 @@ func callTimeout(r *event.Record) (event.Event, bool) {
 	return e, tool || mute
 }
 
-// crunCall is crun (all releases with systemd), in the words of who ran it: systemd did not answer
-// in 25 s, or the connection to the bus broke:
+// crunCallFailed is crun (all releases with systemd), in the words of who ran it: systemd did not
+// answer in 25 s, or the connection to the bus broke:
 //
 //	Container creation error: sd-bus call: Connection timed out
 //	sd-bus call: Transport endpoint is not connected      (also: Connection reset by peer)
-func crunCall(r *event.Record) (event.Event, bool) {
+func crunCallFailed(r *event.Record) (event.Event, bool) {
 	reason := strings.TrimSpace(scan.After(r.Raw, "sd-bus call: "))
 	e := event.New(event.KindSystemdTimeout, "systemd did not answer crun in time", event.FieldRunc.Bool(true), event.FieldOnContainer.Bool(true))
 	broke, _, _ := strings.Cut(reason, `"`)
@@ -243,7 +243,7 @@ func managerRefuses(r *event.Record) (event.Event, bool) {
 	return event.New(
 		event.KindBusUnreachable, "PID 1 takes no more connections: too many are open", event.FieldError.Text(strings.TrimSpace(r.Message())),
 		event.FieldRunc.Bool(false), event.FieldAgain.Bool(false), event.FieldOnContainer.Bool(false),
-	), table.FromManager(r) || r.Unit == ""
+	), table.FromServiceManager(r) || r.Unit == ""
 }
 
 // managerWaits are what PID 1 says of a call to the bus.
@@ -252,20 +252,20 @@ var managerWaits = []string{
 	"ailed to register match for Disconnected", "ailed to subscribe to NameOwnerChanged",
 }
 
-// managerUnserved is PID 1 itself, to which the bus does not answer when it registers there
+// managerWithoutBus is PID 1 itself, to which the bus does not answer when it registers there
 // (core/dbus.c); it waits 25 s for each:
 //
 //	Failed to get initial list of names: Connection timed out      (229 to 237)
 //	Failed to set up API bus: Connection timed out
 //	Failed to subscribe to activation signal: Connection timed out      (238 to 241)
 //	Failed to register name: Connection timed out
-func managerUnserved(r *event.Record) (event.Event, bool) {
+func managerWithoutBus(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	e := event.New(
 		event.KindBusUnreachable, "the bus does not serve PID 1", event.FieldError.Text(text), event.FieldRunc.Bool(false),
 		event.FieldAgain.Bool(false), event.FieldOnContainer.Bool(false),
 	)
-	return e, table.FromManager(r) && strings.HasPrefix(text, "Failed to ") && scan.ContainsAny(text, connectErrors)
+	return e, table.FromServiceManager(r) && strings.HasPrefix(text, "Failed to ") && scan.ContainsAny(text, connectErrors)
 }
 
 // busNotStarted is the last word of a dbus-daemon that cannot start (bus/main.c):

@@ -22,10 +22,10 @@ var Table = table.Table{
 		repeated.ManagerCrash,
 		{[]string{".scope - libcontainer", "Started libcontainer container"}, scopeStarted},
 		{[]string{"Failed to add PIDs to scope", ".scope: Failed with result 'resources'"}, scopeFailed},
-		{[]string{"propagate agent release message", "Operation not supported"}, busUnsupported},
+		{[]string{"propagate agent release message", "Operation not supported"}, busCookieUsedUp},
 		{[]string{"maximum number of pending replies"}, table.Says(event.KindPendingReplies, "too many unanswered calls to PID 1", "pending replies per connection")},
 		{[]string{"Failed to introspect object"}, introspectTimeout},
-		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, cookieSeen},
+		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, busCookieShown},
 		{[]string{"Reexecuting"}, reexecuted},
 		// systemd 219 running in system mode. (+PAM …); systemd 252.30-1~deb12u2 running in system
 		// mode.
@@ -37,7 +37,7 @@ var Table = table.Table{
 		{[]string{"has been killed by the OOM killer", ": systemd-oomd killed "}, unitOutOfMemory},
 		{[]string{" due to memory"}, oomdKill},
 		{[]string{" timed out. ", "atchdog timeout", "till around after"}, unitTimeout},
-		{[]string{"topping timed out. Killing", "till around after"}, scopeLate},
+		{[]string{"topping timed out. Killing", "till around after"}, scopeStopLate},
 		{[]string{"Scheduled restart job", "scheduling restart."}, unitRestart},
 		{[]string{"request repeated too quickly"}, unitGivenUp},
 		{[]string{
@@ -48,24 +48,24 @@ var Table = table.Table{
 		// the system's manager says so when somebody else has set the clock
 		{[]string{"Time has been changed"}, clockChanged},
 		{[]string{" loaded units listed"}, unitCount},
-		{runtimeJobs("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
-		{runtimeJobs("Failed to start "), runtimeJob("Failed to start ", event.KindUnitStartFailed, "systemd could not start ")},
+		{runtimeJobTexts("Stopping "), runtimeJob("Stopping ", event.KindUnitStop, "systemd stops ")},
+		{runtimeJobTexts("Failed to start "), runtimeJob("Failed to start ", event.KindUnitStartFailed, "systemd could not start ")},
 		{[]string{"/start failed with result '"}, startJobFailed},
-		{append(kubeletJobs("Failed to start "), snapKubelets...), serviceJob("Failed to start ", "kubelet", event.KindUnitStartFailed, "systemd could not start ")},
+		{append(kubeletJobTexts("Failed to start "), snapKubelets...), serviceJob("Failed to start ", "kubelet", event.KindUnitStartFailed, "systemd could not start ")},
 		{snapRuntimes, serviceJob("Failed to start ", "containerd", event.KindUnitStartFailed, "systemd could not start ")},
-		{failedServices(), serviceNotStarted},
+		{serviceNotStartedTexts(), serviceNotStarted},
 		{
-			append(runtimeJobs("Dependency failed for "), kubeletJobs("Dependency failed for ")...),
+			append(runtimeJobTexts("Dependency failed for "), kubeletJobTexts("Dependency failed for ")...),
 			dependencyFailed,
 		},
 		{cannotRun, programNotRun},
 		{[]string{".service failed because ", "A dependency job for "}, startCommandFailed},
 		{[]string{"Dependency failed for ", "Failed to mount ", ".mount: Mounting timed out", ".mount mounting timed out", "You are in emergency mode", "Reached target Emergency Mode", "Started Emergency Shell", "Failed to start File System Check on ", "INCONSISTENCY; RUN fsck"}, mountFailed},
 		{[]string{"Timed out waiting for device "}, deviceLate},
-		{runtimeJobs("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
-		{runtimeJobs("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
+		{runtimeJobTexts("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
+		{runtimeJobTexts("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
 		{[]string{"D-Bus System Message Bus"}, serviceJob("Started ", "dbus", event.KindUnitStart, "systemd has started ")},
-		{append(kubeletJobs("Stopping "), snapKubelets...), serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
+		{append(kubeletJobTexts("Stopping "), snapKubelets...), serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
 		{snapRuntimes, serviceJob("Stopping ", "containerd", event.KindUnitStop, "systemd stops ")},
 	},
 }
@@ -91,14 +91,14 @@ func scopeFailed(r *event.Record) (event.Event, bool) {
 	return e, ok && !strings.Contains(unit, " ")
 }
 
-// scopeLate is the scope of a container whose processes did not end when systemd was told to stop
-// it:
+// scopeStopLate is the scope of a container whose processes did not end when systemd was told to
+// stop it:
 //
 //	219    crio-<id>.scope stopping timed out. Killing.
 //	       crio-<id>.scope still around after SIGKILL. Ignoring.
 //	≥ 220  cri-containerd-<id>.scope: Stopping timed out. Killing.
 //	       cri-containerd-<id>.scope: Still around after SIGKILL. Ignoring.
-func scopeLate(r *event.Record) (event.Event, bool) {
+func scopeStopLate(r *event.Record) (event.Event, bool) {
 	unit, said, ok := strings.Cut(r.Message(), ".scope")
 	id := scan.FindID(unit)
 	e := event.New(event.KindKillLate, "systemd could not stop the scope of container "+id[:min(len(id), 12)]+" in time")
@@ -109,16 +109,16 @@ func scopeLate(r *event.Record) (event.Event, bool) {
 	return e, ok && id != "" && !strings.Contains(unit, " ")
 }
 
-// busUnsupported: PID 1 could not seal a message because its 32-bit cookie is
+// busCookieUsedUp: PID 1 could not seal a message because its 32-bit cookie is
 // used up. With "Transport endpoint is not connected" the same line is harmless (systemd#6777).
 //
 //	Failed to propagate agent release message: Operation not supported
 //	Failed to send unit change signal for x.scope: Operation not supported
-func busUnsupported(r *event.Record) (event.Event, bool) {
+func busCookieUsedUp(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	i := strings.LastIndex(text, ": ")
 	agent := strings.HasPrefix(text, "Failed to propagate agent release message")
-	if i < 0 || !agent && !(table.FromManager(r) && strings.HasPrefix(text, "Failed to send ")) {
+	if i < 0 || !agent && !(table.FromServiceManager(r) && strings.HasPrefix(text, "Failed to send ")) {
 		return event.Event{}, false // other programs fail to send, too
 	}
 	errno := strings.TrimRight(strings.TrimSpace(text[i+2:]), ".")
@@ -133,9 +133,9 @@ func introspectTimeout(r *event.Record) (event.Event, bool) {
 		strings.Contains(text, "org.freedesktop.systemd1") && strings.Contains(text, "timed out")
 }
 
-// cookieSeen is what a debugger session shows at sd_bus_send or sd_bus_message_seal:
+// busCookieShown is what a debugger session shows at sd_bus_send or sd_bus_message_seal:
 // cookie=4294967731, cookie = 0x1000001b3.
-func cookieSeen(r *event.Record) (event.Event, bool) {
+func busCookieShown(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	_, rest, ok := strings.Cut(text, "cookie")
 	if !ok || r.Unit != "" || strings.Contains(text, "://") || strings.Contains(text, "HTTP/") {
@@ -195,8 +195,8 @@ func unitsFull(r *event.Record) (event.Event, bool) {
 //	219    containerd.service stop-sigterm timed out. Killing.
 func splitUnitLine(r *event.Record) (e event.Event, what string, ok bool) {
 	unit, what, ok := strings.Cut(r.Message(), ".service")
-	name := daemon.Service(unit)
-	if !ok || strings.Contains(unit, " ") || name == "" || r.Unit != "" && !table.FromManager(r) {
+	name := daemon.OfService(unit)
+	if !ok || strings.Contains(unit, " ") || name == "" || r.Unit != "" && !table.FromServiceManager(r) {
 		return event.Event{}, "", false
 	}
 	return newUnitEvent(unit, name), strings.TrimLeft(what, ": "), true
@@ -276,7 +276,7 @@ func startJobFailed(r *event.Record) (event.Event, bool) {
 	unit, result, ok := strings.Cut(scan.After(r.Message(), "Job "), "/start failed with result '")
 	name := daemon.OfUnit(unit)
 	result, _, _ = strings.Cut(result, "'")
-	if !ok || name == "" || result != "dependency" && result != "timeout" || r.Unit != "" && !table.FromManager(r) {
+	if !ok || name == "" || result != "dependency" && result != "timeout" || r.Unit != "" && !table.FromServiceManager(r) {
 		return event.Event{}, false
 	}
 	e := newUnitEvent(strings.TrimSuffix(unit, ".service"), name)
@@ -308,11 +308,11 @@ func mountFailed(r *event.Record) (event.Event, bool) {
 		}
 		device = strings.TrimRight(device, ".")
 		return event.New(event.KindMountFailed, "the file system on "+device+" is damaged, and its check did not mend it", event.FieldDevice.Text(device)),
-			!strings.Contains(device, " ") && (r.Unit == "" || table.FromManager(r) || r.Unit == "systemd-fsck")
+			!strings.Contains(device, " ") && (r.Unit == "" || table.FromServiceManager(r) || r.Unit == "systemd-fsck")
 	}
 	if strings.Contains(text, "mergency ") {
 		return event.New(event.KindMountFailed, "the start of the machine has ended in emergency mode"),
-			r.Unit == "" && strings.HasPrefix(text, "You are in ") || table.FromManager(r)
+			r.Unit == "" && strings.HasPrefix(text, "You are in ") || table.FromServiceManager(r)
 	}
 	target := scan.After(text, "Dependency failed for ", "Failed to mount ")
 	if _, described, ok := strings.Cut(target, " - "); ok {
@@ -323,7 +323,7 @@ func mountFailed(r *event.Record) (event.Event, bool) {
 	}
 	target = strings.TrimRight(strings.ReplaceAll(target, `\x2d`, "-"), ".")
 	return event.New(event.KindMountFailed, "systemd could not mount "+target, event.FieldTarget.Text(target)),
-		neededMount.MatchString(target) && (r.Unit == "" || table.FromManager(r))
+		neededMount.MatchString(target) && (r.Unit == "" || table.FromServiceManager(r))
 }
 
 // neededMount are the directories without which a node does not work; mounts of pods are none of
@@ -340,7 +340,7 @@ func deviceLate(r *event.Record) (event.Event, bool) {
 	}
 	device = strings.TrimRight(strings.TrimSpace(device), ".")
 	return event.New(event.KindMountFailed, "the disk "+device+" did not appear in time", event.FieldDevice.Text(device)),
-		device != "" && !strings.Contains(device, " ") && (r.Unit == "" || table.FromManager(r))
+		device != "" && !strings.Contains(device, " ") && (r.Unit == "" || table.FromServiceManager(r))
 }
 
 // unitTimeout is such a unit that took too long:
@@ -404,8 +404,8 @@ func unitGivenUp(r *event.Record) (event.Event, bool) {
 	e, _, ok := splitUnitLine(r)
 	if unit, old := strings.CutPrefix(r.Message(), "start request repeated too quickly for "); old {
 		unit = strings.TrimSuffix(scan.FirstWord(unit), ".service")
-		name := daemon.Service(unit)
-		e, ok = newUnitEvent(unit, name), name != "" && (r.Unit == "" || table.FromManager(r))
+		name := daemon.OfService(unit)
+		e, ok = newUnitEvent(unit, name), name != "" && (r.Unit == "" || table.FromServiceManager(r))
 	}
 	if !ok {
 		return event.Event{}, false
@@ -453,8 +453,8 @@ func clockChanged(r *event.Record) (event.Event, bool) {
 	return e, strings.HasPrefix(r.Message(), "Time has been changed")
 }
 
-// runtimeJobs are the starts of what systemd writes about a job of a runtime's unit.
-func runtimeJobs(verb string) []string {
+// runtimeJobTexts are the starts of what systemd writes about a job of a runtime's unit.
+func runtimeJobTexts(verb string) []string {
 	var all []string
 	for _, r := range daemon.Runtimes {
 		all = append(all, verb+r.Description, verb+r.Names[0]+".service")
@@ -472,7 +472,7 @@ func runtimeJobs(verb string) []string {
 func runtimeJob(verb string, kind event.Kind, text string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		what, ok := strings.CutPrefix(r.Message(), verb)
-		if !ok || r.Unit != "" && !table.FromManager(r) {
+		if !ok || r.Unit != "" && !table.FromServiceManager(r) {
 			return event.Event{}, false
 		}
 		for _, known := range daemon.Runtimes {
@@ -507,7 +507,7 @@ func serviceJob(verb, name string, kind event.Kind, text string) func(*event.Rec
 		what, ok := strings.CutPrefix(r.Message(), verb)
 		e := newUnitEvent(name, name)
 		e.Kind, e.Text = kind, text+name+".service"
-		return e, ok && !strings.HasPrefix(what, name+".service: ") && (r.Unit == "" || table.FromManager(r))
+		return e, ok && !strings.HasPrefix(what, name+".service: ") && (r.Unit == "" || table.FromServiceManager(r))
 	}
 }
 
@@ -530,8 +530,8 @@ var neededServices = []struct{ description, unit string }{
 	{"systemd-logind.service", "systemd-logind"},
 }
 
-// failedServices are the starts of the lines that [serviceNotStarted] makes an event of.
-func failedServices() []string {
+// serviceNotStartedTexts are the starts of the lines that [serviceNotStarted] makes an event of.
+func serviceNotStartedTexts() []string {
 	var all []string
 	for _, s := range neededServices {
 		all = append(all, "Failed to start "+s.description)
@@ -547,16 +547,17 @@ func serviceNotStarted(r *event.Record) (event.Event, bool) {
 	what, ok := strings.CutPrefix(r.Message(), "Failed to start ")
 	for _, s := range neededServices {
 		if rest, known := strings.CutPrefix(what, s.description); ok && known && !strings.HasPrefix(rest, ": ") {
-			e := newUnitEvent(s.unit, daemon.Service(s.unit))
+			e := newUnitEvent(s.unit, daemon.OfService(s.unit))
 			e.Kind, e.Text = event.KindUnitStartFailed, "systemd could not start "+s.unit+".service"
-			return e, r.Unit == "" || table.FromManager(r)
+			return e, r.Unit == "" || table.FromServiceManager(r)
 		}
 	}
 	return event.Event{}, false
 }
 
-// kubeletJobs are the starts of what systemd writes about a job of the unit that holds a kubelet.
-func kubeletJobs(verb string) []string {
+// kubeletJobTexts are the starts of what systemd writes about a job of the unit that holds a
+// kubelet.
+func kubeletJobTexts(verb string) []string {
 	var all []string
 	for _, name := range []string{
 		daemon.Kubelet.Description, "kubelet.service", "Kubelet", "Kubernetes Kubelet", "Lightweight Kubernetes", "Rancher Kubernetes Engine", "k3s", "rke2-",
@@ -573,7 +574,7 @@ func kubeletJobs(verb string) []string {
 //	Dependency failed for docker.service - Docker Application Container Engine.      (≥ 249)
 func dependencyFailed(r *event.Record) (event.Event, bool) {
 	what, ok := strings.CutPrefix(r.Message(), "Dependency failed for ")
-	if !ok || r.Unit != "" && !table.FromManager(r) {
+	if !ok || r.Unit != "" && !table.FromServiceManager(r) {
 		return event.Event{}, false
 	}
 	unit, name := "kubelet", "kubelet"
@@ -600,7 +601,7 @@ var cannotRun = []string{
 func startCommandFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	unit, reason, ok := strings.Cut(scan.After(text, "Job for ", "A dependency job for "), ".service failed")
-	name := daemon.Service(unit)
+	name := daemon.OfService(unit)
 	if !ok || name == "" || r.Unit != "" || !strings.HasPrefix(text, "Job for ") && !strings.HasPrefix(text, "A dependency job for ") {
 		return event.Event{}, false
 	}

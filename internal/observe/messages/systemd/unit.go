@@ -112,7 +112,7 @@ func unitTasks(r *event.Record) (event.Event, bool) {
 	if limit, ok := scan.Between(rest, "limit: ", ")"); ok {
 		e.AddNumber(event.FieldTasksMax, limit)
 	}
-	facts.AddFull(&e, event.FieldTasks, event.FieldTasksMax)
+	facts.MarkFull(&e, event.FieldTasks, event.FieldTasksMax)
 	e.Text = e.Fields[0].Value.Text() + " has " + scan.Digits(rest) + " tasks"
 	return e, true
 }

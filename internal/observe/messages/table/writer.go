@@ -22,17 +22,18 @@ var hostPrograms = []string{
 
 // WriterOf is the component that writes under a syslog identifier, or HostProgram; journalctl -o
 // with-unit names the unit in its place.
-func WriterOf(unit string) string {
-	owner := daemon.Writer(unit)
-	if owner == "" && slices.Contains(hostPrograms, strings.TrimSuffix(unit, ".service")) {
+func WriterOf(identifier string) string {
+	owner := daemon.Writer(identifier)
+	if owner == "" && slices.Contains(hostPrograms, strings.TrimSuffix(identifier, ".service")) {
 		return HostProgram
 	}
 	return owner
 }
 
-// FromManager says that the service manager itself wrote a line; journalctl -o with-unit names its
-// unit. Since systemd 254 its child is "(kubelet)" until it becomes the program of that name.
-func FromManager(r *event.Record) bool {
+// FromServiceManager says that the service manager itself wrote a line; journalctl -o with-unit
+// names its unit. Since systemd 254 its child is "(kubelet)" until it becomes the program of that
+// name.
+func FromServiceManager(r *event.Record) bool {
 	return r.Unit == "systemd" || r.Unit == "init.scope" || strings.HasPrefix(r.Unit, "(")
 }
 

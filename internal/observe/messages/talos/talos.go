@@ -18,11 +18,11 @@ var Table = table.Table{
 	Component: "talos", Relays: []string{"kernel", table.HostProgram}, Unnamed: "talos",
 	Rows: []table.Row{
 		{[]string{"Health check failed: ", "Health check successful"}, healthCheck},
-		{[]string{"Health check failed: "}, healthListed},
+		{[]string{"Health check failed: "}, listedHealthCheck},
 		{[]string{"going to restart forever: "}, startRefused},
 		{[]string{"going to restart forever: "}, serviceEnds},
-		{[]string{"going to restart forever: "}, serviceAgain},
-		{[]string{"Failed to run pre stage: "}, notPrepared},
+		{[]string{"going to restart forever: "}, serviceRestart},
+		{[]string{"Failed to run pre stage: "}, serviceNotPrepared},
 		{[]string{"Sending SIGKILL to cgroup"}, cgroupKilled},
 	},
 }
@@ -39,14 +39,14 @@ func cutService(r *event.Record) (service, message string, ok bool) {
 	return service, strings.TrimSpace(message), ok && found && service != "" && !strings.ContainsAny(service, " []")
 }
 
-// cutEnded takes the service and the reason off a line about one that has ended or cannot be
+// cutServiceEnd takes the service and the reason off a line about one that has ended or cannot be
 // started, of which nobody has lost the runtime. talosctl service has the line without the service
 // before it:
 //
 //	service[kubelet](Waiting): Error running Containerd(kubelet), going to restart forever: task "kubelet" failed: exit code 255
 //	service[cri](Waiting): Error running Process(["/bin/containerd" "--address" …]), going to restart forever: signal: killed
 //	EVENTS   [Waiting]: Error running Containerd(kubelet), going to restart forever: failed to create task: "kubelet": failed to start shim: mkdir /var: file exists: unknown (3s ago)
-func cutEnded(r *event.Record) (service, reason string, ok bool) {
+func cutServiceEnd(r *event.Record) (service, reason string, ok bool) {
 	head, reason, _ := strings.Cut(strings.TrimSpace(r.Message()), "going to restart forever: ")
 	service, _, ok = cutService(r)
 	if !ok {
@@ -55,13 +55,13 @@ func cutEnded(r *event.Record) (service, reason string, ok bool) {
 	if i := strings.LastIndex(reason, " ("); i >= 0 && strings.HasSuffix(reason, " ago)") {
 		reason = reason[:i]
 	}
-	return service, strings.TrimSpace(reason), ok && component(service) != "talos" && !strings.Contains(reason, "connection refused")
+	return service, strings.TrimSpace(reason), ok && componentOf(service) != "talos" && !strings.Contains(reason, "connection refused")
 }
 
 // serviceEnds is the end of the kubelet or of the runtime as a service of Talos, or that it cannot
 // be made.
 func serviceEnds(r *event.Record) (event.Event, bool) {
-	service, reason, ok := cutEnded(r)
+	service, reason, ok := cutServiceEnd(r)
 	how := ""
 	if code := scan.Digits(scan.After(reason, "exit code ", "exit status ")); code != "" {
 		how = "exited " + code
@@ -70,7 +70,7 @@ func serviceEnds(r *event.Record) (event.Event, bool) {
 	} else if made := scan.After(reason, "failed to create task: "); made != "" {
 		how = "not made: " + table.Clip(made)
 	}
-	daemon := component(service)
+	daemon := componentOf(service)
 	e := event.New(event.KindUnitExit, service+" ended: "+how, event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon), event.FieldHow.Text(how))
 	if daemon != "kubelet" {
 		e.AddFields(event.FieldRuntime.Text(daemon))
@@ -79,10 +79,11 @@ func serviceEnds(r *event.Record) (event.Event, bool) {
 	return e, ok && how != ""
 }
 
-// serviceAgain is the same line as what comes next: Talos starts the service again, in 5 seconds.
-func serviceAgain(r *event.Record) (event.Event, bool) {
-	service, reason, ok := cutEnded(r)
-	daemon := component(service)
+// serviceRestart reads the line of serviceEnds once more, for what comes next: Talos starts the
+// service again in 5 seconds.
+func serviceRestart(r *event.Record) (event.Event, bool) {
+	service, reason, ok := cutServiceEnd(r)
+	daemon := componentOf(service)
 	e := event.New(event.KindUnitRestart, "Talos starts "+service+" again", event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon), event.FieldHow.Text(table.Clip(reason)))
 	if daemon != "kubelet" {
 		e.AddFields(event.FieldRuntime.Text(daemon))
@@ -91,14 +92,14 @@ func serviceAgain(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// notPrepared is the kubelet or the runtime that Talos does not start, as what it needs is not
-// there, mostly its image:
+// serviceNotPrepared is the kubelet or the runtime that Talos does not start, as what it needs is
+// not there, mostly its image:
 //
 //	service[kubelet](Failed): Failed to run pre stage: failed to pull image "ghcr.io/siderolabs/kubelet:v1.32.0": …
-func notPrepared(r *event.Record) (event.Event, bool) {
+func serviceNotPrepared(r *event.Record) (event.Event, bool) {
 	service, message, ok := cutService(r)
 	reason, failed := strings.CutPrefix(message, "Failed to run pre stage: ")
-	daemon := component(service)
+	daemon := componentOf(service)
 	e := event.New(
 		event.KindUnitStartFailed, "Talos does not start "+service+": "+table.Clip(reason), event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon),
 	)
@@ -121,8 +122,8 @@ func cgroupKilled(r *event.Record) (event.Event, bool) {
 	), cgroup != "" && strings.Contains(r.Raw, "OOMController")
 }
 
-// component is what a service is called where other programs tell of it.
-func component(service string) string {
+// componentOf is what a service is called where other programs tell of it.
+func componentOf(service string) string {
 	switch service {
 	case "kubelet":
 		return "kubelet"
@@ -144,7 +145,7 @@ func healthCheck(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := event.Event{
-		Kind: event.KindHealthFailed, Component: component(service), Source: source,
+		Kind: event.KindHealthFailed, Component: componentOf(service), Source: source,
 		Text: "the health check of " + service + " succeeds again", Fields: []event.Field{event.FieldService.Text(service)},
 		Span: event.Span{Key: "health/" + service, State: true, Edge: event.End},
 	}
@@ -155,15 +156,15 @@ func healthCheck(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// healthListed is a health check that fails, in what talosctl service prints of all services or of
-// one:
+// listedHealthCheck is a health check that fails, in what talosctl service prints of all services
+// or of one:
 //
 //	10.5.0.2   kubelet      Running   Fail     12m2s ago     Health check failed: Get "http://127.0.0.1:10248/healthz": context deadline exceeded
 //	EVENTS     [Running]: Health check failed: Get "http://127.0.0.1:10248/healthz": context deadline exceeded (18h57m0s ago)
 //
 // Of one service the newest stands first, and the row does not name it: the kubelet is known by its
 // port.
-func healthListed(r *event.Record) (event.Event, bool) {
+func listedHealthCheck(r *event.Record) (event.Event, bool) {
 	head, reason, _ := strings.Cut(strings.TrimSpace(r.Message()), "Health check failed: ")
 	words, since := strings.Fields(head), ""
 	service := ""
@@ -186,7 +187,7 @@ func healthListed(r *event.Record) (event.Event, bool) {
 		event.FieldService.Text(service), event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason)),
 		event.FieldAge.Duration(age),
 	)
-	e.Component, e.Source, e.Open = component(service), source, true
+	e.Component, e.Source, e.Open = componentOf(service), source, true
 	return e, err == nil
 }
 
@@ -205,7 +206,7 @@ func startRefused(r *event.Record) (event.Event, bool) {
 				event.KindSocketRefused, "Talos cannot start "+service+": nobody listens at the socket of "+f.Value.Text(), f,
 				event.FieldProgram.Text(service), event.FieldError.Text(table.Clip(message)),
 			)
-			e.Component, e.Source = component(service), source
+			e.Component, e.Source = componentOf(service), source
 			return e, true
 		}
 	}

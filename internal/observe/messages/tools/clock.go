@@ -51,7 +51,7 @@ func clockStep(r *event.Record) (event.Event, bool) {
 // clockWrong: chronyd  System clock wrong by -28818.771869 seconds (before 3.0 with ", adjustment
 // started"). It steps the clock then, or lets it run faster or slower.
 func clockWrong(r *event.Record) (event.Event, bool) {
-	step, ok := secondsOf(scan.After(r.Message(), "System clock wrong by "))
+	step, ok := parseSeconds(scan.After(r.Message(), "System clock wrong by "))
 	return event.New(
 		event.KindClockWrong, "the clock is found wrong by "+step.Round(time.Millisecond).String(), event.FieldStep.Duration(step),
 	), ok
@@ -62,7 +62,7 @@ func clockWrong(r *event.Record) (event.Event, bool) {
 //	ntpd     time correction of 3600 seconds exceeds sanity limit (1000); set clock manually to the correct UTC time.
 //	chronyd  Could not step system clock
 func clockGivenUp(r *event.Record) (event.Event, bool) {
-	step, ok := secondsOf(scan.After(r.Message(), "time correction of "))
+	step, ok := parseSeconds(scan.After(r.Message(), "time correction of "))
 	if !ok {
 		return event.New(event.KindClockWrong, "the clock cannot be set"), strings.HasPrefix(strings.TrimSpace(r.Message()), "Could not step")
 	}
@@ -71,8 +71,8 @@ func clockGivenUp(r *event.Record) (event.Event, bool) {
 	), true
 }
 
-// secondsOf reads the number of seconds at the start of a text, with its sign.
-func secondsOf(text string) (time.Duration, bool) {
+// parseSeconds reads the number of seconds at the start of a text, with its sign.
+func parseSeconds(text string) (time.Duration, bool) {
 	seconds, err := strconv.ParseFloat(strings.TrimPrefix(scan.FirstWord(text), "+"), 64)
 	if err != nil || math.Abs(seconds) > maxStep.Seconds() {
 		return 0, false

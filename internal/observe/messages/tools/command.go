@@ -21,7 +21,7 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"annot connect to the Docker daemon", "error during connect: ", "Error response from daemon: "}, dockerFailed},
 	{[]string{"DeadlineExceeded", "failed to connect: ", "connect: connect endpoint ", "unable to determine runtime API version", "validate service connection"}, crictlFailed},
 	{[]string{"dial unix "}, socketRefused},
-	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n k8s"}, hangTold},
+	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n k8s"}, commandHangTold},
 	{[]string{"ctr: failed to ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
 }}
 
@@ -147,15 +147,16 @@ func socketRefused(r *event.Record) (event.Event, bool) {
 // Clients is what a daemon or a tool of the node says that is itself a client of a runtime.
 var Clients = table.Table{
 	Component: "dockerd", Relays: []string{"crio", "containerd", "cni", table.HostProgram}, Unnamed: "node",
-	Rows: []table.Row{{[]string{"dial unix", "annot connect to the Docker daemon"}, daemonRefused}},
+	Rows: []table.Row{{[]string{"dial unix", "annot connect to the Docker daemon"}, runtimeSocketRefused}},
 }
 
-// daemonRefused is such a program that finds nobody at the socket of a runtime that is not its own:
+// runtimeSocketRefused is such a program that finds nobody at the socket of a runtime that is not
+// its own:
 //
 //	dockerd  grpc: addrConn.createTransport failed to connect to {unix:///run/containerd/containerd.sock …}. Err :connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused". Reconnecting...
 //	cri-dockerd  failed to get docker version from dockerd: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?
 //	         failed to retrieve containerd version: rpc error: code = Unavailable desc = connection error: … connect: connection refused
-func daemonRefused(r *event.Record) (event.Event, bool) {
+func runtimeSocketRefused(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message() + " " + table.ErrorOf(r))
 	owner, absent := table.WriterOf(r.Unit), strings.Contains(text, "annot connect to the Docker daemon")
 	if strings.Contains(r.Unit, "cri-docker") {
@@ -173,9 +174,9 @@ func daemonRefused(r *event.Record) (event.Event, bool) {
 	return event.Event{}, false
 }
 
-// hangTold is somebody's word that a client of the runtime does not come back: docker ps hangs, the
-// `crictl pods` command never returns.
-func hangTold(r *event.Record) (event.Event, bool) {
+// commandHangTold is somebody's word that a client of the runtime does not come back: docker ps
+// hangs, the `crictl pods` command never returns.
+func commandHangTold(r *event.Record) (event.Event, bool) {
 	m := hangSentence.FindStringSubmatch(r.Message())
 	if m == nil || r.Unit != "" || r.Time.Known {
 		return event.Event{}, false

@@ -31,10 +31,10 @@ const DetectorWords = "New status generated: "
 // maxDetected bounds the events that are read of one such line.
 const maxDetected = 16
 
-// Detected appends what a line of node-problem-detector tells, and returns the lines of others that
-// it repeats; ok is false for a line of somebody else. A start is told without its end, so that the
-// event alone counts.
-func Detected(dst []event.Event, r *event.Record) (_ []event.Event, repeated []event.Record, ok bool) {
+// AppendDetected appends what a line of node-problem-detector tells, and returns the lines of
+// others that it repeats; ok is false for a line of somebody else. A start is told without its end,
+// so that the event alone counts.
+func AppendDetected(dst []event.Event, r *event.Record) (_ []event.Event, repeated []event.Record, ok bool) {
 	told, ok := strings.CutPrefix(r.Message(), DetectorWords+"&{Source:")
 	source, told, _ := strings.Cut(told, " ")
 	writer := MonitoredBy(source)

@@ -14,11 +14,11 @@ import (
 // Health is single lines that tools print about the node: uptime and top, systemctl list-jobs,
 // smartctl and nvme.
 var Health = table.Table{Component: "node", Relays: []string{table.HostProgram}, Rows: []table.Row{
-	{[]string{"load average: "}, ofNode("node.load", loadAverage)},
-	{scan.WithDigit("", " zombie"), ofNode("node.zombies", zombieTasks)},
-	{[]string{"Cpu(s): ", "%Cpu(s):"}, ofNode("cpu.iowait-percent", shareBefore("wa,"))},
-	{[]string{"Cpu(s): ", "%Cpu(s):"}, ofNode("cpu.steal-percent", shareBefore("st"))},
-	{[]string{"No jobs running."}, ofNode("systemd.jobs", func(text string) string {
+	{[]string{"load average: "}, nodeFactFrom("node.load", loadAverage)},
+	{scan.WithDigit("", " zombie"), nodeFactFrom("node.zombies", zombieTasks)},
+	{[]string{"Cpu(s): ", "%Cpu(s):"}, nodeFactFrom("cpu.iowait-percent", cpuShareBefore("wa,"))},
+	{[]string{"Cpu(s): ", "%Cpu(s):"}, nodeFactFrom("cpu.steal-percent", cpuShareBefore("st"))},
+	{[]string{"No jobs running."}, nodeFactFrom("systemd.jobs", func(text string) string {
 		if text == "No jobs running." {
 			return "0"
 		}
@@ -100,8 +100,8 @@ func runtimeUnhealthy(r *event.Record) (event.Event, bool) {
 	return e, strings.HasPrefix(text, "Docker daemon failed!") || strings.HasPrefix(text, "Container runtime containerd failed!")
 }
 
-// ofNode makes a fact of a line that no daemon wrote.
-func ofNode(name string, value func(text string) string) func(*event.Record) (event.Event, bool) {
+// nodeFactFrom makes a fact of a line that no daemon wrote.
+func nodeFactFrom(name string, value func(text string) string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		if r.Unit != "" {
 			return event.Event{}, false
@@ -135,10 +135,10 @@ func zombieTasks(text string) string {
 	return scan.Digits(words[len(words)-2])
 }
 
-// shareBefore is the share of the CPU time that top gives before a column's name:
+// cpuShareBefore is the share of the CPU time that top gives before a column's name:
 //
 //	%Cpu(s):  1.2 us,  3.1 sy,  0.0 ni,  5.0 id, 90.4 wa,  0.0 hi,  0.1 si,  0.0 st
-func shareBefore(column string) func(text string) string {
+func cpuShareBefore(column string) func(text string) string {
 	return func(text string) string {
 		before, _, ok := strings.Cut(text, column)
 		words := strings.FieldsFunc(before, func(c rune) bool { return c == ' ' || c == ',' || c == '%' })

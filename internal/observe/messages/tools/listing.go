@@ -45,8 +45,8 @@ func runcProcess(r *event.Record) (event.Event, bool) {
 	return e, ok
 }
 
-// systemdFlag is runc's choice of the systemd cgroup driver.
-func systemdFlag(word string) bool {
+// isSystemdCgroupFlag is runc's choice of the systemd cgroup driver.
+func isSystemdCgroupFlag(word string) bool {
 	return word == "--systemd-cgroup" || word == "--systemd-cgroup=true"
 }
 
@@ -64,7 +64,7 @@ func runcInit(r *event.Record) (event.Event, bool) {
 	state, wchan := "", ""
 	for w := range strings.FieldsSeq(text) {
 		switch {
-		case state == "" && isState(w):
+		case state == "" && isProcessState(w):
 			state = w[:1]
 		case wchan == "" && isWaitChannel(w):
 			wchan = w
@@ -92,8 +92,8 @@ func isWaitChannel(w string) bool {
 	return strings.Contains(w, "_") || w == "refrig"
 }
 
-// isState tells the STAT column of ps: "D", "Ssl", "R+".
-func isState(w string) bool {
+// isProcessState tells the STAT column of ps: "D", "Ssl", "R+".
+func isProcessState(w string) bool {
 	return strings.ContainsAny(w[:1], "DRSTtZI") && strings.Trim(w[1:], "sl+<NL") == ""
 }
 
@@ -103,7 +103,7 @@ func cniProcess(r *event.Record) (event.Event, bool) {
 	if i := strings.IndexAny(plugin, " \t"); i >= 0 {
 		plugin = plugin[:i]
 	}
-	e := CniEvent(plugin)
+	e := NewCNIProcess(plugin)
 	e.IDs.PID = firstNumber(before, 1) // a listing of the directory has none
 	return e, plugin != "" && e.IDs.PID != 0 && !strings.HasPrefix(strings.TrimLeft(before, " "), "-rw")
 }
@@ -192,7 +192,7 @@ func RuncCommand(args string) (event.Event, bool) {
 	e.AddFields(event.FieldVerb.Text(verb))
 	// Of init the command line shows no more. CRI-O gives the flag to create alone, and runc knows it
 	// of the container: runc --root /run/runc update --resources - <id>
-	asked := slices.ContainsFunc(words, systemdFlag)
+	asked := slices.ContainsFunc(words, isSystemdCgroupFlag)
 	if verb != "init" && (asked || verb == "create" || !runsForCRIO(words)) {
 		e.AddFields(event.FieldSystemdCgroup.Bool(asked))
 	}
@@ -210,8 +210,8 @@ func runsForCRIO(words []string) bool {
 	return len(words) > 3 && words[1] == "--root" && slices.Contains(runcVerbs, words[3])
 }
 
-// CniEvent is a CNI plugin that was alive when the listing was made.
-func CniEvent(plugin string) event.Event {
+// NewCNIProcess is a CNI plugin that was alive when the listing was made.
+func NewCNIProcess(plugin string) event.Event {
 	e := event.Event{
 		Kind: event.KindProcess, Component: "cni", Source: facts.Processes,
 		Text: "CNI plugin " + plugin + " is running",

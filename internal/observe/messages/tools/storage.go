@@ -15,29 +15,29 @@ import (
 // of LVM 2, iscsid, ZFS' zed and zpool (0.8 to 2.3), and the liveness probe of CSI drivers (1.0 to
 // 2.16), which runs beside each of them.
 var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: []table.Row{
-	{[]string{": remaining active paths: "}, activePaths},
-	{[]string{": remaining active paths: 1"}, lastPath},
-	{[]string{": Disable queueing", " failed faulty ", " checker reports path is down", ": mark as failed", "checker failed path ", ": path offline"}, failedPath},
+	{[]string{": remaining active paths: "}, multipathPathsLeft},
+	{[]string{": remaining active paths: 1"}, multipathLastPath},
+	{[]string{": Disable queueing", " failed faulty ", " checker reports path is down", ": mark as failed", "checker failed path ", ": path offline"}, multipathFailed},
 	{[]string{"WARNING: Thin pool "}, thinPoolFull},
-	{append(failedPools, "twi-aotz--", "twi-aot---"), poolListed},
-	{[]string{" out_of_data_space ", " thin-pool Fail"}, poolStatus},
+	{append(failedPools, "twi-aotz--", "twi-aot---"), thinPoolListed},
+	{[]string{" out_of_data_space ", " thin-pool Fail"}, thinPoolStatus},
 	{[]string{"Failed to write entry (", "Failed to create new system journal: "}, journalFull},
 	{[]string{"left on logging partition", "write error - see https://www.rsyslog"}, logDiskFull},
 	{[]string{"Kernel reported iSCSI connection ", ":3260 failed (", "cannot make a connection to "}, iscsiLost},
-	{[]string{"Fail event detected on md device", "DegradedArray event detected on md", "[2/1] [_U]", "[2/1] [U_]"}, arrayFailed},
-	{[]string{": read failed after ", "Device for PV ", " is missing PV "}, volumeGroup},
-	{[]string{"class=io_failure", " state: SUSPENDED"}, poolFailed},
-	{[]string{"Write timeout on replica ", "Read timeout on replica ", " to mode ERR due to"}, replicaLost},
-	{[]string{"ealth check failed", "Failed to probe CSI driver"}, probeFailed},
+	{[]string{"Fail event detected on md device", "DegradedArray event detected on md", "[2/1] [_U]", "[2/1] [U_]"}, raidArrayFailed},
+	{[]string{": read failed after ", "Device for PV ", " is missing PV "}, volumeGroupUnreadable},
+	{[]string{"class=io_failure", " state: SUSPENDED"}, zfsPoolFailed},
+	{[]string{"Write timeout on replica ", "Read timeout on replica ", " to mode ERR due to"}, longhornReplicaLost},
+	{[]string{"ealth check failed", "Failed to probe CSI driver"}, csiProbeFailed},
 }}
 
-// activePaths is how many ways are left to a disk of multipath. Without one device-mapper keeps
-// what is written until one comes back, mostly for ever (queue_if_no_path), and whoever writes
-// waits:
+// multipathPathsLeft is how many ways are left to a disk of multipath. Without one device-mapper
+// keeps what is written until one comes back, mostly for ever (queue_if_no_path), and whoever
+// writes waits:
 //
 //	multipathd[1123]: mpatha: remaining active paths: 0
 //	multipathd[1123]: mpatha: remaining active paths: 1
-func activePaths(r *event.Record) (event.Event, bool) {
+func multipathPathsLeft(r *event.Record) (event.Event, bool) {
 	device, paths, ok := strings.Cut(strings.TrimSpace(r.Message()), ": remaining active paths: ")
 	left, err := strconv.Atoi(paths)
 	if i := strings.LastIndexByte(device, ' '); i >= 0 {
@@ -54,9 +54,9 @@ func activePaths(r *event.Record) (event.Event, bool) {
 	return e, ok && err == nil && device != ""
 }
 
-// lastPath is a disk of multipath with a single way left: the next failure stops its writers. A
-// disk of one path has it at its start.
-func lastPath(r *event.Record) (event.Event, bool) {
+// multipathLastPath is a disk of multipath with a single way left: the next failure stops its
+// writers. A disk of one path has it at its start.
+func multipathLastPath(r *event.Record) (event.Event, bool) {
 	device, ok := strings.CutSuffix(strings.TrimSpace(r.Message()), ": remaining active paths: 1")
 	device = device[strings.LastIndexByte(device, ' ')+1:]
 	return event.New(
@@ -65,15 +65,15 @@ func lastPath(r *event.Record) (event.Event, bool) {
 	), ok && device != ""
 }
 
-// failedPath is a disk of which multipathd has given up, so that writes fail, or one path that is
-// lost:
+// multipathFailed is a disk of which multipathd has given up, so that writes fail, or one path that
+// is lost:
 //
 //	multipathd: mpathb: Disable queueing
 //	multipathd: mpathy: sdas - tur checker reports path is down      (also directio, rdac, emc_clariion; up to 0.4.9 "sdas: tur checker reports path is down")
 //	multipathd: sdas: mark as failed
 //	multipathd: checker failed path 8:16 in map mpatha      (also: sdas: path offline)
 //	| |- 3:0:0:1 sdc 8:32 failed faulty running                       (multipath -ll)
-func failedPath(r *event.Record) (event.Event, bool) {
+func multipathFailed(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
 	if device, given := strings.CutSuffix(said, ": Disable queueing"); given {
 		device = device[strings.LastIndexByte(device, ' ')+1:]
@@ -82,15 +82,15 @@ func failedPath(r *event.Record) (event.Event, bool) {
 			event.FieldWhat.Text("error"), event.FieldDevice.Text(device),
 		), device != ""
 	}
-	path := pathIn(said)
+	path := failedPathIn(said)
 	return event.New(
 		event.KindBlockError, "multipath says that the path "+path+" has failed",
 		event.FieldWhat.Text("error"), event.FieldDevice.Text("the path "+path),
 	), path != ""
 }
 
-// pathIn is the path of multipath that a line says has failed; empty for another line.
-func pathIn(said string) string {
+// failedPathIn is the path of multipath that a line says has failed; empty for another line.
+func failedPathIn(said string) string {
 	if before, down := strings.CutSuffix(said, " checker reports path is down"); down {
 		before = before[:max(0, strings.LastIndexByte(before, ' '))] // the name of the checker
 		before = strings.TrimRight(before, " -:")
@@ -130,11 +130,11 @@ func thinPoolFull(r *event.Record) (event.Event, bool) {
 // whose metadata can only be read, or that has failed.
 var failedPools = []string{"twi-aot-D-", "twi-aotzD-", "twi-aot-M-", "twi-aotzM-", "twi-aot-F-", "twi-aotzF-"}
 
-// poolListed is a row of lvs:
+// thinPoolListed is a row of lvs:
 //
 //	thinpool         vgpaas twi-aot-D- 80.00g             100.00 0.12
 //	thinpool         docker twi-aotz-- 95.00g             100.00 45.12
-func poolListed(r *event.Record) (event.Event, bool) {
+func thinPoolListed(r *event.Record) (event.Event, bool) {
 	words := strings.Fields(r.Message())
 	if len(words) < 5 || r.Unit != "" || !strings.HasPrefix(words[2], "twi-") {
 		return event.Event{}, false
@@ -156,11 +156,11 @@ func poolListed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// poolStatus is a row of dmsetup status:
+// thinPoolStatus is a row of dmsetup status:
 //
 //	docker-pool: 0 209715200 thin-pool 5 412/26214 1638400/1638400 - out_of_data_space discard_passdown queue_if_no_space - 1024
 //	docker-pool: 0 209715200 thin-pool Fail
-func poolStatus(r *event.Record) (event.Event, bool) {
+func thinPoolStatus(r *event.Record) (event.Event, bool) {
 	name, rest, ok := strings.Cut(strings.TrimSpace(r.Message()), ": ")
 	e := event.New(event.KindBlockError, "the thin pool "+name+" has no space left: what writes to its disks waits for it, or fails", event.FieldDevice.Text("dm-thin "+name))
 	if strings.HasSuffix(rest, " thin-pool Fail") {
@@ -172,13 +172,13 @@ func poolStatus(r *event.Record) (event.Event, bool) {
 	return e, ok && strings.Contains(rest, " thin-pool ") && !strings.Contains(name, " ")
 }
 
-// arrayFailed is mdadm --monitor on an array that has lost a disk, or such an array of two in
+// raidArrayFailed is mdadm --monitor on an array that has lost a disk, or such an array of two in
 // /proc/mdstat:
 //
 //	mdadm[812]: Fail event detected on md device /dev/md0, component device /dev/sda1
 //	mdadm[812]: DegradedArray event detected on md device /dev/md0
 //	      104792064 blocks super 1.2 [2/1] [_U]
-func arrayFailed(r *event.Record) (event.Event, bool) {
+func raidArrayFailed(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
 	array := strings.TrimSuffix(scan.FirstWord(scan.After(said, "detected on md device /dev/")), ",")
 	e := event.New(event.KindBlockError, "the array "+array+" has lost a disk", event.FieldWhat.Text("health"))
@@ -190,12 +190,12 @@ func arrayFailed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// volumeGroup is LVM on a disk that it cannot read, or does not find:
+// volumeGroupUnreadable is LVM on a disk that it cannot read, or does not find:
 //
 //	/dev/sdb: read failed after 0 of 4096 at 0: Input/output error      (since 2.03 "Error reading device /dev/sdb at 0 length 4096.")
 //	WARNING: Device for PV aBcDeF-… not found or rejected by a filter.
 //	WARNING: VG docker is missing PV aBcDeF-… (last written to /dev/sdb1).
-func volumeGroup(r *event.Record) (event.Event, bool) {
+func volumeGroupUnreadable(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
 	if device, rest, ok := strings.Cut(said, ": read failed after "); ok {
 		device = strings.TrimPrefix(device, "/dev/")
@@ -271,12 +271,13 @@ func iscsiLost(r *event.Record) (event.Event, bool) {
 	), ok && scan.Digits(rest) != ""
 }
 
-// replicaLost is what the engine of a Longhorn volume (0.5 to 1.9) says of one of its replicas. The
-// volume goes on with the others; its disk waits meanwhile, and fails where none is left.
+// longhornReplicaLost is what the engine of a Longhorn volume (0.5 to 1.9) says of one of its
+// replicas. The volume goes on with the others; its disk waits meanwhile, and fails where none is
+// left.
 //
 //	level=error msg="Write timeout on replica 10.42.3.11:9503 seq= 195559 size= 304 (kB)"
 //	level=error msg="Setting replica tcp://10.42.3.11:10000 to mode ERR due to: r/w timeout"
-func replicaLost(r *event.Record) (event.Event, bool) {
+func longhornReplicaLost(r *event.Record) (event.Event, bool) {
 	replica := scan.FirstWord(scan.After(r.Message(), " timeout on replica ", "etting replica ", "Set replica "))
 	replica = strings.Trim(strings.TrimPrefix(replica, "tcp://"), `"`)
 	return event.New(
@@ -285,11 +286,11 @@ func replicaLost(r *event.Record) (event.Event, bool) {
 	), strings.Contains(replica, ":")
 }
 
-// poolFailed is a pool of ZFS whose disks fail, by zed or zpool status:
+// zfsPoolFailed is a pool of ZFS whose disks fail, by zed or zpool status:
 //
 //	zed[2211]: eid=52 class=io_failure pool='tank'
 //	 state: SUSPENDED
-func poolFailed(r *event.Record) (event.Event, bool) {
+func zfsPoolFailed(r *event.Record) (event.Event, bool) {
 	said := strings.TrimSpace(r.Message())
 	pool, _ := scan.Between(said, "pool='", "'")
 	e := event.New(
@@ -305,12 +306,12 @@ func poolFailed(r *event.Record) (event.Event, bool) {
 	return e, pool != ""
 }
 
-// probeFailed is a CSI driver that did not answer, or said that it cannot work. Its pod is
+// csiProbeFailed is a CSI driver that did not answer, or said that it cannot work. Its pod is
 // restarted after a few of these:
 //
 //	E0907 11:34:01.681407       1 main.go:66] health check failed: rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	E0312 07:11:02.120413       1 main.go:67] "Health check failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded"      (2.10 and later)
-func probeFailed(r *event.Record) (event.Event, bool) {
+func csiProbeFailed(r *event.Record) (event.Event, bool) {
 	said := r.Message()
 	reason := cmp.Or(table.ErrorOf(r), scan.After(said, "ealth check failed: "))
 	known := strings.HasPrefix(said, "Failed to probe CSI driver") || strings.HasPrefix(strings.ToLower(said), "health check failed")

@@ -22,10 +22,10 @@ var Versions = table.Table{
 		{[]string{"runc version "}, programVersion("runc version ", 2, "runc.version")},
 		{[]string{"crio version "}, programVersion("crio version ", 2, "crio.version")},
 		{[]string{"Kubernetes v"}, programVersion("Kubernetes v", 1, "kubelet.version")},
-		{[]string{"Docker version "}, dockerClient},
-		{[]string{"systemd 1", "systemd 2", "systemd 3"}, systemdPrinted},
+		{[]string{"Docker version "}, dockerClientVersion},
+		{[]string{"systemd 1", "systemd 2", "systemd 3"}, systemdVersion},
 		{[]string{"Server Version: ", "Storage Driver: ", "Cgroup Driver: "}, dockerInfo},
-		{[]string{"GNU/Linux", "x86_64 Linux", "aarch64 Linux"}, unameLine},
+		{[]string{"GNU/Linux", "x86_64 Linux", "aarch64 Linux"}, unameKernel},
 	},
 }
 
@@ -55,9 +55,9 @@ func nodeFact(name, value string) (event.Event, bool) {
 	return e, ok
 }
 
-// dockerClient: Docker version 20.10.24, build 297e128. It is the client's, which is installed
-// beside the daemon.
-func dockerClient(r *event.Record) (event.Event, bool) {
+// dockerClientVersion: Docker version 20.10.24, build 297e128. It is the client's, which is
+// installed beside the daemon.
+func dockerClientVersion(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "Docker version ")
 	if !ok || !strings.Contains(rest, ", build ") {
 		return event.Event{}, false
@@ -90,9 +90,9 @@ func DockerFact(name, value string) (fact, known string) {
 	return "", ""
 }
 
-// systemdPrinted is the first line of systemctl --version: systemd 239 (239-45.el8_4.2); systemd
+// systemdVersion is the first line of systemctl --version: systemd 239 (239-45.el8_4.2); systemd
 // 219 in front of a line of options.
-func systemdPrinted(r *event.Record) (event.Event, bool) {
+func systemdVersion(r *event.Record) (event.Event, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "systemd ")
 	number := scan.Digits(rest)
 	tail := strings.TrimSpace(rest[len(number):])
@@ -102,10 +102,10 @@ func systemdPrinted(r *event.Record) (event.Event, bool) {
 	return nodeFact("systemd.version", strings.Trim(cmp.Or(tail, number), "()"))
 }
 
-// unameLine is the output of uname -a:
+// unameKernel is the output of uname -a:
 //
 //	Linux node-1 5.10.0-21-amd64 #1 SMP Debian 5.10.162-1 (2023-01-21) x86_64 GNU/Linux
-func unameLine(r *event.Record) (event.Event, bool) {
+func unameKernel(r *event.Record) (event.Event, bool) {
 	f := strings.Fields(r.Message())
 	if len(f) < 6 || f[0] != "Linux" || !strings.HasPrefix(f[3], "#") || !strings.HasSuffix(f[len(f)-1], "Linux") {
 		return event.Event{}, false
