@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
@@ -154,7 +155,7 @@ func isSymbolList(head []byte) bool {
 		}
 		all++
 		switch {
-		case bareLine.Match(line):
+		case bytes.Count(line, []byte{' '}) <= 1 && bareLine.Match(line):
 			bare++
 			ends = ends || sleepOrEntry.Match(line)
 			if bytes.IndexByte(line, '_') > 0 {
@@ -205,14 +206,16 @@ var historyStamp = regexp.MustCompile(`^#\d{9,11}$`)
 func isHistory(head []byte) bool {
 	all, known := 0, 0
 	for line := range lines.OfHead(head) {
-		if historyStamp.Match(line) {
+		if line[0] == '#' && historyStamp.Match(line) {
 			continue
 		}
 		if all > 16 && known*2 < all {
 			return false
 		}
 		all++
-		line = line[len(historyNumber.Find(line)):]
+		if c := line[0]; c <= ' ' || c == ':' || lines.IsDigit(c) {
+			line = line[len(historyNumber.Find(line)):]
+		}
 		word, _, _ := bytes.Cut(bytes.TrimSpace(line), []byte{' '})
 		if commands[string(word)] {
 			known++
@@ -507,30 +510,53 @@ func isSentence(line []byte) bool {
 	if lines.StartsWith(line, "created by ") { // the end of a goroutine's stack
 		return false
 	}
-	words, joining, foreign := 0, 0, 0
-	for _, r := range string(line) {
-		if r >= 0x250 && r != 0xfffd && (r < 0x2000 || r >= 0x3000) { // not what terminals draw with
-			foreign++
-		}
-	}
-	if foreign >= 6 {
+	if isForeign(line) {
 		return true
 	}
 	if bytes.Count(line, []byte{' '})+bytes.Count(line, []byte{'\t'}) < leastWords-1 {
 		return false
 	}
+	words, joining := 0, 0
 	var lower [longestJoining]byte
 	for w := range bytes.FieldsSeq(line) {
 		words++
 		if len(w) > longestJoining+2*longestMarks {
 			continue
 		}
-		if w = bytes.Trim(w, "*_`'\"().,:;!?"); len(w) <= longestJoining && joiningWords[string(appendLower(lower[:0], w))] {
+		if w = trimMarks(w); len(w) <= longestJoining && joiningWords[string(appendLower(lower[:0], w))] {
 			joining++
 		}
 	}
 	return words >= leastWords && joining*10 >= words*3
 }
+
+// isForeign says that a line has enough letters of a script other than Latin.
+func isForeign(line []byte) bool {
+	const fewest = 6
+	if !slices.ContainsFunc(line, func(c byte) bool { return c >= utf8.RuneSelf }) {
+		return false
+	}
+	foreign := 0
+	for _, r := range string(line) {
+		if r >= 0x250 && r != 0xfffd && (r < 0x2000 || r >= 0x3000) { // not what terminals draw with
+			foreign++
+		}
+	}
+	return foreign >= fewest
+}
+
+// trimMarks takes off a word what is around it in sentences and in Markdown.
+func trimMarks(word []byte) []byte {
+	for len(word) > 0 && wordMarks[word[0]] {
+		word = word[1:]
+	}
+	for len(word) > 0 && wordMarks[word[len(word)-1]] {
+		word = word[:len(word)-1]
+	}
+	return word
+}
+
+var wordMarks = lines.NewByteSet("*_`'\"().,:;!?")
 
 // fileNames is a set of names of files, by patterns of [path.Match].
 type fileNames struct {
