@@ -143,13 +143,19 @@ func copyMember(f bundle.File) func() (io.ReadCloser, error) {
 		return func() (io.ReadCloser, error) { return nil, err }
 	}
 	defer src.Close()
-	var text bytes.Buffer
+	text := &copied{}
 	text.Grow(int(f.Size) + bytes.MinRead) // no second look for its end
 	if _, err := text.ReadFrom(src); err != nil {
-		return func() (io.ReadCloser, error) { return io.NopCloser(io.MultiReader(&text, failing{err})), nil }
+		return func() (io.ReadCloser, error) { return io.NopCloser(io.MultiReader(text, failing{err})), nil }
 	}
-	return func() (io.ReadCloser, error) { return io.NopCloser(&text), nil }
+	return func() (io.ReadCloser, error) { return text, nil }
 }
+
+// copied is a whole member, which [parse.Open] need not copy again.
+type copied struct{ bytes.Buffer }
+
+// Close does nothing.
+func (*copied) Close() error { return nil }
 
 // failing is a reader that only fails.
 type failing struct{ err error }
