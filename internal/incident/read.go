@@ -200,6 +200,7 @@ func (r *reader) readFile(ctx context.Context, f bundle.File, slot *file) {
 		}
 		r.readFormat(ctx, f, in, slot)
 	})
+	slot.dropSilent()
 	switch {
 	case errors.Is(err, parse.ErrEmpty):
 		slot.account.Format = "empty"
