@@ -243,6 +243,9 @@ func rereadInputs(
 
 // followLinks says of every link whether what it points to was read under its own name.
 func followLinks(files []*file) {
+	if !slices.ContainsFunc(files, func(f *file) bool { return f.link != nil }) {
+		return
+	}
 	read := map[string]bool{}
 	for _, f := range files {
 		if f.link != nil {

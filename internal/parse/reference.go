@@ -263,11 +263,6 @@ func hasAll(head []byte, literal string, all func() []*regexp.Regexp) bool {
 		!slices.ContainsFunc(all(), func(r *regexp.Regexp) bool { return !r.Match(head) })
 }
 
-// mayHold is [lines.MayHold] for many texts.
-func mayHold(head []byte, texts *lines.Literals) bool {
-	return bytes.IndexByte(head, '\x1b') >= 0 || texts.Match(head)
-}
-
 // patternParts are what regular expressions have and messages have not.
 var patternParts = lines.NewLiterals([]string{
 	"%s", "%d", "%v", "%q", "%ld", "%lu", // of printf, as strings finds them in a program
@@ -304,7 +299,7 @@ func isRules(head []byte) bool {
 		}
 		return !bytes.Contains(head, []byte("apiVersion")) || bytes.Contains(head, []byte("PrometheusRule"))
 	}
-	if !mayHold(head, mayQuery) && !mayHold(head, patternParts) { // as most files
+	if !lines.MayHoldAny(head, mayQuery) && !lines.MayHoldAny(head, patternParts) { // as most files
 		return false
 	}
 	all, patterns, keyed, queries := 0, 0, 0, 0
@@ -363,12 +358,12 @@ func isSource(head []byte) bool {
 // --- documentation
 
 // manualPlaces are where distributions put documents.
-var manualPlaces = []string{"usr/share/doc/", "usr/share/man/", "usr/local/share/man/", "usr/share/info/", "usr/share/licenses/"}
+var manualPlaces = []string{"/usr/share/doc/", "/usr/share/man/", "/usr/local/share/man/", "/usr/share/info/", "/usr/share/licenses/"}
 
 var manualFiles = newFileNames("LICENSE*", "LICENCE*", "COPYING*", "CHANGELOG*", "CHANGES*", "CONTRIBUTING*", "CODEOWNERS", "AUTHORS*", "*.rst", "*.adoc", "*.texi", "*.roff", "*.troff")
 
 func isManualFile(file string) bool {
-	inPlace := func(place string) bool { return strings.Contains("/"+file, "/"+place) }
+	inPlace := func(place string) bool { return strings.HasPrefix(file, place[1:]) || strings.Contains(file, place) }
 	return slices.ContainsFunc(manualPlaces, inPlace) || manualFiles.has(file)
 }
 
@@ -562,6 +557,7 @@ var wordMarks = lines.NewByteSet("*_`'\"().,:;!?")
 type fileNames struct {
 	names, endings map[string]bool // "Makefile"; ".go" of "*.go"
 	starts, parts  []string        // "LICENSE" of "LICENSE*"; "bash_history" of "*bash_history*"
+	ends           []string        // ".sigma.yml" of "*.sigma.yml"
 	others         []string
 }
 
@@ -576,6 +572,8 @@ func newFileNames(patterns ...string) *fileNames {
 			f.names[p] = true
 		case p == "*"+ending:
 			f.endings[ending] = true
+		case p[0] == '*' && !strings.ContainsAny(p[1:], `*?[\`):
+			f.ends = append(f.ends, p[1:])
 		case open && !strings.ContainsAny(start, `*?[\`):
 			f.starts = append(f.starts, start)
 		case open && anywhere && !strings.ContainsAny(part, `*?[\`):
@@ -596,5 +594,12 @@ func (f *fileNames) has(file string) bool {
 	return f.names[name] || f.endings[path.Ext(name)] ||
 		slices.ContainsFunc(f.starts, func(start string) bool { return strings.HasPrefix(name, start) }) ||
 		slices.ContainsFunc(f.parts, func(part string) bool { return strings.Contains(name, part) }) ||
-		slices.ContainsFunc(f.others, func(p string) bool { ok, _ := path.Match(p, name); return ok })
+		slices.ContainsFunc(f.ends, func(end string) bool { return strings.HasSuffix(name, end) }) ||
+		slices.ContainsFunc(f.others, func(p string) bool {
+			if p[0] == '.' && name[0] != '.' { // before the search
+				return false
+			}
+			ok, _ := path.Match(p, name)
+			return ok
+		})
 }
