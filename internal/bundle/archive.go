@@ -144,7 +144,8 @@ func (w *walker) walkZip(name string, from *archiveStream, prefix string) (kept 
 
 // yieldMember yields one regular file of an archive, or the members of the archive that it is.
 func (w *walker) yieldMember(f File, r io.Reader) bool {
-	head := newHead(r)
+	head := w.borrowHead(r)
+	defer w.returnHead(head)
 	if head.isArchive() {
 		return w.walkArchive(f.Path, head, f.Path)
 	}
@@ -156,6 +157,22 @@ func (w *walker) yieldMember(f File, r io.Reader) bool {
 	f.Stream, f.Open = true, once.open
 	return w.yieldFile(f)
 }
+
+// borrowHead is the head of a member. Archives hold many, one read after the other, so that one
+// head does for all: a nested archive needs another.
+func (w *walker) borrowHead(r io.Reader) *head {
+	n := len(w.heads)
+	if n == 0 {
+		return newHead(r)
+	}
+	h := w.heads[n-1]
+	w.heads = w.heads[:n-1]
+	h.begin(r)
+	return h
+}
+
+// returnHead takes a head back whose member is not read any more.
+func (w *walker) returnHead(h *head) { w.heads = append(w.heads, h) }
 
 // cleanName is a member's name in its shortest form, and why it is not read when it leads out of
 // the archive or too deep.

@@ -197,6 +197,7 @@ type walker struct {
 	inside  bool            // the input is a directory
 	out     *unpacked       // of the outermost of them
 	seen    map[string]bool // paths that were yielded
+	heads   []*head         // of members that have been read
 	yield   func(File, error) bool
 }
 

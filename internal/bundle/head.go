@@ -88,8 +88,16 @@ const (
 )
 
 func newHead(r io.Reader) *head {
-	raw := &countingReader{r: r}
-	h := &head{raw: raw, in: bufio.NewReaderSize(raw, peekSize)}
+	h := &head{raw: &countingReader{}, in: bufio.NewReaderSize(nil, peekSize)}
+	h.begin(r)
+	return h
+}
+
+// begin makes h the head of another stream; the one before is not read any more.
+func (h *head) begin(r io.Reader) {
+	h.raw.r, h.packed, h.out = r, "", nil
+	h.raw.n.Store(0)
+	h.in.Reset(h.raw)
 	for _, p := range packings {
 		magic, _ := h.in.Peek(len(p.magic))
 		if !bytes.Equal(magic, p.magic) {
@@ -105,7 +113,6 @@ func newHead(r io.Reader) *head {
 		h.out = bufio.NewReaderSize(inner, peekSize)
 		break
 	}
-	return h
 }
 
 // peek looks at the first bytes of the content.
@@ -123,7 +130,7 @@ func (h *head) isArchive() bool { return h.isTar() || h.isZip() }
 
 func (h *head) isTar() bool {
 	block := h.peek(tarBlock)
-	if len(block) < tarBlock {
+	if len(block) < tarBlock || !maySum(block) {
 		return false
 	}
 	// The reader checks the header's sum, so that old archives without "ustar" are known too. It

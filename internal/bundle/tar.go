@@ -181,17 +181,26 @@ func (t *tarReader) discard(n int) error {
 	return err
 }
 
+// Where a header has its sum, in the field that POSIX calls chksum. In the sum it counts as spaces.
+const sumFrom, sumTo = 148, 156
+
+// maySum says that a number in octal stands where a header has its sum, or that it is of ustar,
+// whatever its sum.
+func maySum(block []byte) bool {
+	sum := bytes.Trim(block[sumFrom:sumTo], " \x00")
+	return len(sum) > 0 && sum[0] >= '0' && sum[0] <= '7' || bytes.HasPrefix(block[257:], []byte("ustar"))
+}
+
 // isTarHeader says that a block has a name and the sum that a tar header has of itself (POSIX
 // ustar, chksum).
 func isTarHeader(block []byte) bool {
-	const from, to = 148, 156 // of the sum, which counts as spaces
 	if len(block) < tarBlock || block[0] == 0 {
 		return false
 	}
-	want, err := strconv.ParseInt(string(bytes.Trim(block[from:to], " \x00")), 8, 64)
-	sum := int64(to-from) * ' '
+	want, err := strconv.ParseInt(string(bytes.Trim(block[sumFrom:sumTo], " \x00")), 8, 64)
+	sum := int64(sumTo-sumFrom) * ' '
 	for i, c := range block {
-		if i < from || i >= to {
+		if i < sumFrom || i >= sumTo {
 			sum += int64(c)
 		}
 	}

@@ -61,7 +61,7 @@ const (
 // zipEntry is one file of a zip archive, or a directory when its name ends in a slash.
 type zipEntry struct {
 	name     string
-	modified time.Time // in UTC, though the archive has the clock face of whoever made it; zero when it has none
+	modified time.Time // in UTC, though the archive has the time of day of whoever made it; zero when it has none
 	size     int64     // inflated; -1 when it stands behind the data
 	why      string    // it is not read; empty when it is
 }

@@ -15,7 +15,7 @@ import (
 // eventMaker makes events of the records that matter and keeps those that are worth their memory.
 // It shares nothing with the reading of the lines, so that both can run side by side.
 type eventMaker struct {
-	events eventStore
+	events *eventStore
 	made   []event.Event   // of the latest record
 	begun  map[spanKey]int // slots of events that wait for their end
 	// latePairs are moments that lines name besides their own stamps.
@@ -98,13 +98,6 @@ func (m *eventMaker) addLatePair(l *line, e *event.Event) {
 		m.latePairs = map[*timeline.SourceBuilder][]timeline.Pair{}
 	}
 	m.latePairs[l.source] = append(m.latePairs[l.source], timeline.Pair{Local: l.Time, True: at, Late: true})
-}
-
-// addEvents keeps events as they are.
-func (m *eventMaker) addEvents(events []event.Event) {
-	for i := range events {
-		m.events.addEvent(&events[i])
-	}
 }
 
 // addEvent keeps an event, unless it ends a call that was ordinary from begin

@@ -12,6 +12,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
 	"github.com/plegdiag/plegdiag/internal/observe/threads"
@@ -28,9 +29,12 @@ type file struct {
 	modified time.Time    // by the archive that it came in; zero when nothing says
 	link     *bundle.Link // of an entry that only points to a file; else nil
 	sources  *timeline.FileSources
-	eventMaker
-	section *parse.Section // of a transcript, while it is read; nil for all other files
-	dumps   []*Dump
+	events   eventStore
+	lines    *messages.Lines // what rules ask for by text
+	asked    int             // lines that hold it
+	watch    *lineWatch      // of the line that is watched; nil for most files
+	section  *parse.Section  // of a transcript, while it is read; nil for all other files
+	dumps    []*Dump
 	// later runs what is left to do when the bytes of the file are in memory, while those that follow
 	// it in an archive are read; nil for a file that is no such member.
 	later chan<- func()
@@ -152,15 +156,36 @@ func (f *file) mainComponent() string {
 	return component
 }
 
-// takeSources takes over the sources that events name, and the late pairs. Of the maker only the
-// events stay.
-func (f *file) takeSources() {
-	f.makeLatest()
-	f.sources.AddNames(f.named)
-	for source, pairs := range f.latePairs {
+// newMaker is a maker whose events are those of the file. Nothing of it stays when a log has been
+// read: bundles hold 200 000 files.
+func (f *file) newMaker() *eventMaker {
+	return &eventMaker{events: &f.events, lines: f.lines, asked: f.asked, watch: f.watch}
+}
+
+// takeMade takes over what a maker has besides events: the sources that these name, and the late
+// pairs.
+func (f *file) takeMade(m *eventMaker) {
+	m.makeLatest()
+	f.asked = m.asked
+	f.sources.AddNames(m.named)
+	for source, pairs := range m.latePairs {
 		source.AddLatePairs(pairs)
 	}
-	f.eventMaker = eventMaker{events: f.events, asked: f.asked, lines: f.lines, watch: f.watch} // the rest is not needed: bundles hold 50 000 files
+}
+
+// addEvents keeps events as they are.
+func (f *file) addEvents(events []event.Event) {
+	for i := range events {
+		f.events.addEvent(&events[i])
+	}
+}
+
+// dropSilent drops the sources of a file of which nothing comes onto the timeline, and whose lines
+// show no time and no writer: most files of a bundle are settings.
+func (f *file) dropSilent() {
+	if f.events.n == 0 && f.dumps == nil && f.tracePart == nil && f.summary == nil && f.taken == nil {
+		f.sources.DropSilent()
+	}
 }
 
 // dropHosts removes what is of a host that is not to be kept; keep is asked with "" for what names

@@ -201,7 +201,7 @@ func (c *lineClock) resolveTime(rec *event.Record) event.Time {
 	return t
 }
 
-// resolveNear reads a clock face in the year, or on the day, in which it lies nearest to a moment.
+// resolveNear reads a time of day in the year, or on the day, in which it lies nearest to a moment.
 func (c *lineClock) resolveNear(t event.Time, line int, near time.Time) event.Time {
 	if near.IsZero() {
 		return event.Time{}

@@ -162,11 +162,14 @@ func describeInputs(files []File) string {
 // The events are not copied: they stay where the stores of the files have put them.
 func moveToTimeline(files []*file) timeline.Input {
 	events, sources := joinDumpEvents(files)
-	n := 0
+	n, written := 0, 0
 	for _, f := range files {
 		n += f.events.n
+		if written += f.sources.Len(); f.taken != nil {
+			written++
+		}
 	}
-	in := timeline.Input{Events: slices.Grow(events, n), Sources: slices.Grow(sources, len(files))}
+	in := timeline.Input{Events: slices.Grow(events, n), Sources: slices.Grow(sources, written)}
 	for i, f := range files {
 		in.Events = slices.AppendSeq(in.Events, f.events.allEvents())
 		in.Sources = append(in.Sources, f.listSources()...)

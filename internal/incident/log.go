@@ -29,7 +29,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	in := f.input(r, want, &stats)
 	in.Literals, in.Go = wanted, func(f func()) { go f() }
 	log := logReader{file: f}
-	maker := runningMaker{maker: &f.eventMaker}
+	maker := runningMaker{maker: f.newMaker()}
 	for rec, err := range read(in) {
 		if err != nil {
 			if f.addError(err) {
@@ -69,7 +69,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	f.addEvents(kernel.events())
 	f.addEvents(rows.Finish(nil))
 	f.addEvents(log.losses)
-	f.takeSources()
+	f.takeMade(maker.maker)
 	f.addStats(stats)
 	if f.asked > maxAsked && f.account.Err == "" {
 		const text = "%d lines hold a text that rules ask for; only the first %d were shown to them"

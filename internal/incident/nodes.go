@@ -236,6 +236,9 @@ func (n *nodes) nodeOfFile(f *file) string {
 	if node != "" {
 		return node
 	}
+	if len(n.dirs) == 0 {
+		return ""
+	}
 	for dir := range layout.Parents(f.account.Path) {
 		if node := n.dirs[dir]; node != "" {
 			return strings.Trim(node, severalNodes)

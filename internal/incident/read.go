@@ -144,13 +144,19 @@ func copyMember(f bundle.File) func() (io.ReadCloser, error) {
 		return func() (io.ReadCloser, error) { return nil, err }
 	}
 	defer src.Close()
-	var text bytes.Buffer
+	text := &copied{}
 	text.Grow(int(f.Size) + bytes.MinRead) // no second look for its end
 	if _, err := text.ReadFrom(src); err != nil {
-		return func() (io.ReadCloser, error) { return io.NopCloser(io.MultiReader(&text, failing{err})), nil }
+		return func() (io.ReadCloser, error) { return io.NopCloser(io.MultiReader(text, failing{err})), nil }
 	}
-	return func() (io.ReadCloser, error) { return io.NopCloser(&text), nil }
+	return func() (io.ReadCloser, error) { return text, nil }
 }
+
+// copied is a whole member, which [parse.Open] need not copy again.
+type copied struct{ bytes.Buffer }
+
+// Close does nothing.
+func (*copied) Close() error { return nil }
 
 // failing is a reader that only fails.
 type failing struct{ err error }
@@ -195,6 +201,7 @@ func (r *reader) readFile(ctx context.Context, f bundle.File, slot *file) {
 		}
 		r.readFormat(ctx, f, in, slot)
 	})
+	slot.dropSilent()
 	switch {
 	case errors.Is(err, parse.ErrEmpty):
 		slot.account.Format = "empty"
@@ -237,6 +244,9 @@ func rereadInputs(
 
 // followLinks says of every link whether what it points to was read under its own name.
 func followLinks(files []*file) {
+	if !slices.ContainsFunc(files, func(f *file) bool { return f.link != nil }) {
+		return
+	}
 	read := map[string]bool{}
 	for _, f := range files {
 		if f.link != nil {

@@ -29,7 +29,7 @@ func TestRepeats(t *testing.T) {
 		{200 * time.Millisecond, firstRepeats + 3600/20},
 		{5 * time.Second, 720},
 	} {
-		var m eventMaker
+		m := eventMaker{events: &eventStore{}}
 		n := 0
 		for after := time.Duration(0); after < time.Hour; after += tc.every {
 			e := event.New(event.KindRuncFailed, "runc exec failed", event.FieldError.Text("exec "+strconv.Itoa(n)+": no such file"))
@@ -68,8 +68,8 @@ func TestCountedLines(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		ids := []string{strings.Repeat("1a2b3c4d", 8), strings.Repeat("5e6f7a8b", 8)}
 		texts := []string{`ExecSync for "%s" failed`, `StopContainer for "%s" failed`, `nothing of "%s"`, `shim disconnected %s`}
-		quick := eventMaker{lines: &messages.Lines{}}
-		slow := eventMaker{lines: &messages.Lines{}, watch: &lineWatch{}} // who watches a file sees each of its events
+		quick := eventMaker{events: &eventStore{}, lines: &messages.Lines{}}
+		slow := eventMaker{events: &eventStore{}, lines: &messages.Lines{}, watch: &lineWatch{}} // who watches a file sees each of its events
 		source := &timeline.SourceBuilder{}
 		at := time.Date(2026, 11, 19, 9, 0, 0, 0, time.UTC)
 		for n := range 200 + r.IntN(600) {

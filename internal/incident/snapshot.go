@@ -16,7 +16,7 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 	var stats lines.Stats
 	var events []event.Event
 	snapshot := states.NewSnapshot(opened.Name)
-	log := logReader{file: f}
+	log, maker := logReader{file: f}, f.newMaker()
 	for datum, err := range read(f.input(opened.R, states.WantedDatum, &stats)) {
 		if err != nil {
 			if f.addError(err) {
@@ -33,7 +33,7 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 				f.watch.noteRecord(*rec, strings.TrimSuffix(source.Name, ".log"))
 			}
 			log.addLoss(rec)
-			f.makeEvents(&line{*rec, source})
+			maker.makeEvents(&line{*rec, source})
 			continue
 		}
 		if f.place.Foreign {
@@ -50,7 +50,7 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 	for name := range snapshot.Sources() {
 		f.sourceNamed(name)
 	}
-	f.takeSources()
+	f.takeMade(maker)
 	f.object = cmp.Or(snapshot.Node(), f.object)
 	if taken := snapshot.Taken(); taken.All.Known || len(taken.Files) > 0 || taken.Face.Known {
 		f.taken = &taken

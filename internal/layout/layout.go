@@ -36,38 +36,54 @@ type Place struct {
 // Of returns what a path says about its file.
 func Of(file string) Place {
 	segments, cut := splitPath(file)
-	p := Place{Cluster: isCluster(segments)}
+	lower := lowerSegments(segments)
+	p := Place{Cluster: isCluster(lower), Node: nodeOf(segments, lower)}
 	if cut {
 		p.Note = "sos kept only its end"
 	}
 	for i := range rows {
 		r := &rows[i]
-		for _, pattern := range r.patterns {
-			if _, ok := pattern.match(segments); !ok {
+		for j := range r.patterns {
+			if _, ok := r.patterns[j].match(lower); !ok {
 				continue
 			}
 			p.Component, p.Foreign, p.Earlier = r.Component, r.Foreign, r.Earlier
 			if r.Note != "" {
 				p.Note = r.Note
 			}
-			p.Node = nodeOf(segments)
 			return p
 		}
 	}
-	p.Node = nodeOf(segments)
 	return p
 }
 
+// lowerSegments are the segments in small letters. The same slice is returned where they are
+// already.
+func lowerSegments(segments []string) []string {
+	lower := segments
+	for i, s := range segments {
+		small := strings.ToLower(s)
+		if small == s {
+			continue
+		}
+		if &lower[0] == &segments[0] {
+			lower = slices.Clone(segments)
+		}
+		lower[i] = small
+	}
+	return lower
+}
+
 // isCluster says that the file is an answer of the cluster's API.
-func isCluster(segments []string) bool {
-	return slices.ContainsFunc(clusterPatterns, func(p pattern) bool { _, ok := p.match(segments); return ok })
+func isCluster(lower []string) bool {
+	return slices.ContainsFunc(clusterPatterns, func(p pattern) bool { _, ok := p.match(lower); return ok })
 }
 
 // nodeOf is the name of the node that a directory of the path is named after.
-func nodeOf(segments []string) string {
-	for _, pattern := range nodePatterns {
-		if node, ok := pattern.match(segments); ok && !slices.Contains(noNodes, node) {
-			return node
+func nodeOf(segments, lower []string) string {
+	for i := range nodePatterns {
+		if at, ok := nodePatterns[i].match(lower); ok && !slices.Contains(noNodes, segments[at]) {
+			return segments[at]
 		}
 	}
 	return ""
@@ -102,81 +118,77 @@ var packings = []string{".gz", ".xz", ".bz2", ".zst"}
 
 // pattern is the segments that a path in a bundle must end with. In a segment * is any text and
 // NODE the name of a node; a last segment ** is everything below.
-type pattern []string
+type pattern struct {
+	segments []segment
+	below    bool // a last ** follows
+}
+
+// segment is one of a pattern. Case does not count, and all characters but * are literal.
+type segment struct {
+	node  bool
+	first string   // what it begins with, in small letters
+	parts []string // what follows, with any text before each; nil where it is first and nothing else
+}
 
 // parsePatterns compiles what the table has.
 func parsePatterns(texts []string) (all []pattern) {
 	for _, text := range texts {
-		all = append(all, strings.Split(text, "/"))
+		text, below := strings.CutSuffix(text, "/**")
+		p := pattern{below: below}
+		for s := range strings.SplitSeq(text, "/") {
+			parts := strings.Split(strings.ToLower(s), "*")
+			p.segments = append(p.segments, segment{node: s == "NODE", first: parts[0], parts: parts[1:]})
+		}
+		all = append(all, p)
 	}
 	return all
 }
 
-// match says whether a path ends with the pattern, and what its NODE is.
-func (p pattern) match(segments []string) (node string, ok bool) {
-	if p[len(p)-1] != "**" {
-		return p.matchFrom(segments, len(segments)-len(p))
+// match says whether a path ends with the pattern, and where in it the segment is that is its NODE;
+// -1 without one.
+func (p *pattern) match(lower []string) (node int, ok bool) {
+	last := len(lower) - len(p.segments)
+	if !p.below {
+		return p.matchFrom(lower, last)
 	}
-	head := p[:len(p)-1]
-	for from := 0; from+len(head) < len(segments); from++ {
-		if node, ok := head.matchFrom(segments, from); ok {
+	for from := range last {
+		if node, ok := p.matchFrom(lower, from); ok {
 			return node, true
 		}
 	}
-	return "", false
+	return -1, false
 }
 
 // matchFrom matches all segments of the pattern with those of a path, from one segment on.
-func (p pattern) matchFrom(segments []string, from int) (node string, ok bool) {
+func (p *pattern) matchFrom(lower []string, from int) (node int, ok bool) {
 	if from < 0 {
-		return "", false
+		return -1, false
 	}
-	for i, want := range p {
-		got := segments[from+i]
-		switch {
-		case want == "NODE":
-			node = got
-		case !matchesSegment(want, got):
-			return "", false
+	node = -1
+	for i := range p.segments {
+		switch want := &p.segments[i]; {
+		case want.node:
+			node = from + i
+		case !want.match(lower[from+i]):
+			return -1, false
 		}
 	}
 	return node, true
 }
 
-// matchesSegment matches a segment as path.Match does for *; all other characters are literal. Case
-// does not count.
-func matchesSegment(want, got string) bool {
-	if want != "" && want[0] != '*' && (got == "" || lowerByte(want[0]) != lowerByte(got[0])) {
-		return false // most are told apart by their first byte
+// match says whether a segment in small letters fits.
+func (s *segment) match(lower string) bool {
+	rest, ok := strings.CutPrefix(lower, s.first)
+	if !ok || len(s.parts) == 0 {
+		return ok && rest == ""
 	}
-	want = strings.ToLower(want)
-	first, rest, wild := strings.Cut(want, "*")
-	if !hasPrefixIgnoringCase(got, first) || !wild {
-		return !wild && len(got) == len(first) && hasPrefixIgnoringCase(got, first)
-	}
-	got = strings.ToLower(got[len(first):])
-	for {
-		text, more, wild := strings.Cut(rest, "*")
-		if !wild {
-			return strings.HasSuffix(got, text)
-		}
-		i := strings.Index(got, text)
-		if i < 0 {
+	last := len(s.parts) - 1
+	for _, part := range s.parts[:last] {
+		if _, rest, ok = strings.Cut(rest, part); !ok {
 			return false
 		}
-		got, rest = got[i+len(text):], more
 	}
-}
-
-func lowerByte(c byte) byte {
-	if c >= 'A' && c <= 'Z' {
-		return c + 'a' - 'A'
-	}
-	return c
-}
-
-func hasPrefixIgnoringCase(s, prefix string) bool {
-	return len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix)
+	return strings.HasSuffix(rest, s.parts[last])
 }
 
 // SameNode says whether two names are those of one node: journals have the short name of a

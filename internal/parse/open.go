@@ -21,6 +21,9 @@ type Opened struct {
 // ErrEmpty says that a file has no bytes.
 var ErrEmpty = errors.New("empty")
 
+// held is a reader that has all that is left of a file, as [bytes.Buffer].
+type held interface{ Bytes() []byte }
+
 // Open finds the format of what r holds, by its first bytes, and the path where they leave a tie. A
 // file that was quoted into a ticket is taken out of its quotation when only that makes it more
 // than text. What only speaks about programs is set aside as a [Reference], and prose is read as
@@ -148,6 +151,9 @@ func TextOpener(path string, open func() (io.ReadCloser, error)) func() (text io
 // readHead reads the first bytes of a file, and says whether they are all of it. Most files of a
 // node are far smaller than what decides at most.
 func readHead(r io.Reader) (head []byte, whole bool, err error) {
+	if all, ok := r.(held); ok && len(all.Bytes()) > 0 && len(all.Bytes()) <= lines.HeadSize {
+		return all.Bytes(), true, nil
+	}
 	const small = 4 << 10
 	head = make([]byte, small)
 	n, err := io.ReadFull(r, head)

@@ -127,7 +127,7 @@ func (d *directory) place(file string) string {
 // it above each.
 func readPathHeading(line []byte) (file string, ok bool) {
 	line = bytes.TrimPrefix(line, []byte("cat "))
-	if !lines.StartsWith(line, "/sys/fs/cgroup/", "/proc/sys/", "/proc/pressure/") {
+	if len(line) == 0 || line[0] != '/' || !lines.StartsWith(line, "/sys/fs/cgroup/", "/proc/sys/", "/proc/pressure/") {
 		return "", false
 	}
 	file = strings.TrimSuffix(strings.TrimRight(string(line), " \t"), ":")

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
@@ -154,7 +155,7 @@ func isSymbolList(head []byte) bool {
 		}
 		all++
 		switch {
-		case bareLine.Match(line):
+		case bytes.Count(line, []byte{' '}) <= 1 && bareLine.Match(line):
 			bare++
 			ends = ends || sleepOrEntry.Match(line)
 			if bytes.IndexByte(line, '_') > 0 {
@@ -205,14 +206,16 @@ var historyStamp = regexp.MustCompile(`^#\d{9,11}$`)
 func isHistory(head []byte) bool {
 	all, known := 0, 0
 	for line := range lines.OfHead(head) {
-		if historyStamp.Match(line) {
+		if line[0] == '#' && historyStamp.Match(line) {
 			continue
 		}
 		if all > 16 && known*2 < all {
 			return false
 		}
 		all++
-		line = line[len(historyNumber.Find(line)):]
+		if c := line[0]; c <= ' ' || c == ':' || lines.IsDigit(c) {
+			line = line[len(historyNumber.Find(line)):]
+		}
 		word, _, _ := bytes.Cut(bytes.TrimSpace(line), []byte{' '})
 		if commands[string(word)] {
 			known++
@@ -260,11 +263,6 @@ func hasAll(head []byte, literal string, all func() []*regexp.Regexp) bool {
 		!slices.ContainsFunc(all(), func(r *regexp.Regexp) bool { return !r.Match(head) })
 }
 
-// mayHold is [lines.MayHold] for many texts.
-func mayHold(head []byte, texts *lines.Literals) bool {
-	return bytes.IndexByte(head, '\x1b') >= 0 || texts.Match(head)
-}
-
 // patternParts are what regular expressions have and messages have not.
 var patternParts = lines.NewLiterals([]string{
 	"%s", "%d", "%v", "%q", "%ld", "%lu", // of printf, as strings finds them in a program
@@ -301,7 +299,7 @@ func isRules(head []byte) bool {
 		}
 		return !bytes.Contains(head, []byte("apiVersion")) || bytes.Contains(head, []byte("PrometheusRule"))
 	}
-	if !mayHold(head, mayQuery) && !mayHold(head, patternParts) { // as most files
+	if !lines.MayHoldAny(head, mayQuery) && !lines.MayHoldAny(head, patternParts) { // as most files
 		return false
 	}
 	all, patterns, keyed, queries := 0, 0, 0, 0
@@ -360,12 +358,12 @@ func isSource(head []byte) bool {
 // --- documentation
 
 // manualPlaces are where distributions put documents.
-var manualPlaces = []string{"usr/share/doc/", "usr/share/man/", "usr/local/share/man/", "usr/share/info/", "usr/share/licenses/"}
+var manualPlaces = []string{"/usr/share/doc/", "/usr/share/man/", "/usr/local/share/man/", "/usr/share/info/", "/usr/share/licenses/"}
 
 var manualFiles = newFileNames("LICENSE*", "LICENCE*", "COPYING*", "CHANGELOG*", "CHANGES*", "CONTRIBUTING*", "CODEOWNERS", "AUTHORS*", "*.rst", "*.adoc", "*.texi", "*.roff", "*.troff")
 
 func isManualFile(file string) bool {
-	inPlace := func(place string) bool { return strings.Contains("/"+file, "/"+place) }
+	inPlace := func(place string) bool { return strings.HasPrefix(file, place[1:]) || strings.Contains(file, place) }
 	return slices.ContainsFunc(manualPlaces, inPlace) || manualFiles.has(file)
 }
 
@@ -507,35 +505,59 @@ func isSentence(line []byte) bool {
 	if lines.StartsWith(line, "created by ") { // the end of a goroutine's stack
 		return false
 	}
-	words, joining, foreign := 0, 0, 0
-	for _, r := range string(line) {
-		if r >= 0x250 && r != 0xfffd && (r < 0x2000 || r >= 0x3000) { // not what terminals draw with
-			foreign++
-		}
-	}
-	if foreign >= 6 {
+	if isForeign(line) {
 		return true
 	}
 	if bytes.Count(line, []byte{' '})+bytes.Count(line, []byte{'\t'}) < leastWords-1 {
 		return false
 	}
+	words, joining := 0, 0
 	var lower [longestJoining]byte
 	for w := range bytes.FieldsSeq(line) {
 		words++
 		if len(w) > longestJoining+2*longestMarks {
 			continue
 		}
-		if w = bytes.Trim(w, "*_`'\"().,:;!?"); len(w) <= longestJoining && joiningWords[string(appendLower(lower[:0], w))] {
+		if w = trimMarks(w); len(w) <= longestJoining && joiningWords[string(appendLower(lower[:0], w))] {
 			joining++
 		}
 	}
 	return words >= leastWords && joining*10 >= words*3
 }
 
+// isForeign says that a line has enough letters of a script other than Latin.
+func isForeign(line []byte) bool {
+	const fewest = 6
+	if !slices.ContainsFunc(line, func(c byte) bool { return c >= utf8.RuneSelf }) {
+		return false
+	}
+	foreign := 0
+	for _, r := range string(line) {
+		if r >= 0x250 && r != 0xfffd && (r < 0x2000 || r >= 0x3000) { // not what terminals draw with
+			foreign++
+		}
+	}
+	return foreign >= fewest
+}
+
+// trimMarks takes off a word what is around it in sentences and in Markdown.
+func trimMarks(word []byte) []byte {
+	for len(word) > 0 && wordMarks[word[0]] {
+		word = word[1:]
+	}
+	for len(word) > 0 && wordMarks[word[len(word)-1]] {
+		word = word[:len(word)-1]
+	}
+	return word
+}
+
+var wordMarks = lines.NewByteSet("*_`'\"().,:;!?")
+
 // fileNames is a set of names of files, by patterns of [path.Match].
 type fileNames struct {
 	names, endings map[string]bool // "Makefile"; ".go" of "*.go"
 	starts, parts  []string        // "LICENSE" of "LICENSE*"; "bash_history" of "*bash_history*"
+	ends           []string        // ".sigma.yml" of "*.sigma.yml"
 	others         []string
 }
 
@@ -550,6 +572,8 @@ func newFileNames(patterns ...string) *fileNames {
 			f.names[p] = true
 		case p == "*"+ending:
 			f.endings[ending] = true
+		case p[0] == '*' && !strings.ContainsAny(p[1:], `*?[\`):
+			f.ends = append(f.ends, p[1:])
 		case open && !strings.ContainsAny(start, `*?[\`):
 			f.starts = append(f.starts, start)
 		case open && anywhere && !strings.ContainsAny(part, `*?[\`):
@@ -570,5 +594,12 @@ func (f *fileNames) has(file string) bool {
 	return f.names[name] || f.endings[path.Ext(name)] ||
 		slices.ContainsFunc(f.starts, func(start string) bool { return strings.HasPrefix(name, start) }) ||
 		slices.ContainsFunc(f.parts, func(part string) bool { return strings.Contains(name, part) }) ||
-		slices.ContainsFunc(f.others, func(p string) bool { ok, _ := path.Match(p, name); return ok })
+		slices.ContainsFunc(f.ends, func(end string) bool { return strings.HasSuffix(name, end) }) ||
+		slices.ContainsFunc(f.others, func(p string) bool {
+			if p[0] == '.' && name[0] != '.' { // before the search
+				return false
+			}
+			ok, _ := path.Match(p, name)
+			return ok
+		})
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -304,10 +305,10 @@ func beginsSection(line []byte) (command, raw string, ok bool) {
 		return "cat " + file, string(line), true
 	}
 	command, strength := cutPrompt(line)
-	if isPrintk(command) {
-		return "", "", false // the kernel wrote on the console, behind a prompt that waited
+	if strength == noPrompt || isPrintk(command) { // the kernel wrote on the console, behind a prompt that waited
+		return "", "", false
 	}
-	return command, string(line), strength != noPrompt
+	return command, string(line), true
 }
 
 // isPrintk says that a text, as "[12345.678901] Call Trace:", is a line of the kernel.
@@ -352,6 +353,9 @@ func fenceBefore(line []byte) int {
 // isFence says that a line stands before or behind what was pasted into a page: of Markdown, or of
 // Jira and Confluence.
 func isFence(line []byte) bool {
+	if c := line[0]; c != '`' && c != '~' && c != '{' && c != '<' {
+		return false
+	}
 	return lines.StartsWith(line, "```", "~~~", "{noformat", "{code", "<details", "</details>", "<summary>")
 }
 
@@ -389,23 +393,11 @@ func cutPrompt(line []byte) (command string, strength promptStrength) {
 		}
 		return command, strength
 	}
-	i := bytes.IndexAny(line[:min(len(line), 200)], "#$%>+=-")
-	if i < 0 {
-		return "", noPrompt
-	}
+	start := line[:min(len(line), 200)]
 	if c := line[0]; c == '[' || c == '(' || c == '~' || c == '/' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || lines.IsDigit(c) {
-		if !bytes.ContainsAny(line[:min(len(line), 200)], "#$%>") {
-			return "", noPrompt
-		}
-		text := string(line)
-		for _, p := range prompts {
-			if !bytes.ContainsAny(line[:min(len(line), 200)], p.marks) {
-				continue
-			}
-			if m := p.line.FindStringSubmatch(text); m != nil {
-				return strings.TrimSpace(m[1]), surePrompt
-			}
-		}
+		return cutShellPrompt(line, start)
+	}
+	if !mayNameCommand(line) || !bytes.ContainsAny(start, "#$%>+=-") {
 		return "", noPrompt
 	}
 	text := string(line)
@@ -429,6 +421,48 @@ func cutPrompt(line []byte) (command string, strength promptStrength) {
 		return bare, heading
 	}
 	return "", noPrompt
+}
+
+// cutShellPrompt is cutPrompt for a line that begins as the prompt of a shell may. Start is the
+// part of it that has the mark.
+func cutShellPrompt(line, start []byte) (command string, strength promptStrength) {
+	if !slices.ContainsFunc(start, func(c byte) bool { return c == '#' || c == '$' || c == '%' || c == '>' }) {
+		return "", noPrompt
+	}
+	text := ""
+	for _, p := range prompts {
+		if !bytes.ContainsAny(start, p.marks) {
+			continue
+		}
+		if text == "" {
+			text = string(line)
+		}
+		if m := p.line.FindStringSubmatch(text); m != nil {
+			return strings.TrimSpace(m[1]), surePrompt
+		}
+	}
+	return "", noPrompt
+}
+
+// mayNameCommand says that the first word behind the marks of a line may be one of firstWords. Most
+// lines with a mark are comments.
+func mayNameCommand(line []byte) bool {
+	const signs = "=-#*+ :"
+	for len(line) > 0 && (line[0] <= ' ' || line[0] == '$' || strings.IndexByte(signs, line[0]) >= 0) {
+		line = line[1:]
+	}
+	if len(line) == 0 || line[0] >= utf8.RuneSelf { // a mark or a blank of many bytes
+		return len(line) > 0
+	}
+	end := 0
+	for end < len(line) && line[end] != ' ' && line[end] != '\t' {
+		end++
+	}
+	word := line[:end]
+	if word = word[bytes.LastIndexByte(word, '/')+1:]; firstWords[string(word)] {
+		return true
+	}
+	return firstWords[string(bytes.TrimRight(word, signs+"\r\n\v\f"))]
 }
 
 // shellCommands are commands whose output matters. Those that are words of any text are known only

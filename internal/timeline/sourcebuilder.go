@@ -62,6 +62,9 @@ func (f *FileSources) Find(host, name string) *SourceBuilder {
 // AddNames adds empty sources for those of the names that no host has yet: events of the file name
 // them, but none of its lines is theirs.
 func (f *FileSources) AddNames(names map[string]bool) {
+	if len(names) == 0 {
+		return
+	}
 	known := map[string]bool{}
 	for key := range f.builders.all() {
 		known[key.name] = true
@@ -79,9 +82,33 @@ func (f *FileSources) DropHosts(keep func(host string) bool) {
 	f.builders.deleteKeys(func(key sourceKey) bool { return !keep(key.host) })
 }
 
+// DropSilent removes the only source of a file where its lines name no host, no program and no
+// time.
+func (f *FileSources) DropSilent() {
+	if f.hosts.len() == 1 && f.builders.len() == 1 && f.builders.entries[0].value.isSilent() {
+		f.hosts, f.builders = fewMap[string, Host]{}, fewMap[sourceKey, SourceBuilder]{}
+	}
+}
+
+// isSilent says that nothing is known of a source but that it has lines.
+func (b *SourceBuilder) isSilent() bool {
+	return b.Name == "" && b.host.Name == "" && b.First.IsZero() && b.Lines == 0 && b.Pairs == nil && b.Zones == nil &&
+		b.Turns == nil && b.Seen == nil && b.Boots == nil
+}
+
+// Len is how many sources List gives.
+func (f *FileSources) Len() int { return f.builders.len() }
+
 // List is what was built, in a fixed order. A file of several components covers each of them from
 // its first line to its last: one without lines in between did not log anything.
 func (f *FileSources) List() []Source {
+	if f.builders.len() < 2 { // as most files
+		all := make([]Source, f.builders.len())
+		for i := range all {
+			all[i] = f.builders.entries[i].value.Source
+		}
+		return all
+	}
 	components := map[string]int{} // by host
 	for key := range f.builders.all() {
 		components[key.host]++

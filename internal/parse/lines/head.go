@@ -44,6 +44,11 @@ func MayHold(head []byte, texts ...string) bool {
 	})
 }
 
+// MayHoldAny is MayHold for many texts.
+func MayHoldAny(head []byte, texts *Literals) bool {
+	return bytes.IndexByte(head, '\x1b') >= 0 || texts.Match(head)
+}
+
 // Sign is what a line says about the format of its file.
 type Sign uint8
 

@@ -15,6 +15,15 @@ var pastePrefixes = [][]byte{[]byte("> "), []byte("\t"), []byte("        "), []b
 // FindPastePrefix is what stands before nearly every line of head because it was
 // quoted on its way; empty when nothing does.
 func FindPastePrefix(head []byte) []byte {
+	most, bare := bytes.Count(head, []byte{'\n'})+1, 0 // lines, and those that begin with no prefix
+	for line := range bytes.Lines(head) {
+		if c := line[0]; c == '>' || c == '\t' || c == ' ' || c == '\r' || c == '\n' {
+			continue
+		}
+		if bare++; bare*10 > most {
+			return nil
+		}
+	}
 	for _, prefix := range pastePrefixes {
 		lines, quoted := 0, 0
 		for line := range bytes.Lines(head) {

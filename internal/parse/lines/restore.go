@@ -8,7 +8,6 @@ import (
 	"io"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // FindRestorer is what undoes to a text (see [IsText]) what a page, a mail or a terminal did to all
@@ -39,8 +38,10 @@ func FindRestorer(head []byte) func(io.Reader) io.Reader {
 
 // IsText says that head holds nothing but characters of a text and the sequences of a terminal.
 func IsText(head []byte) bool {
-	return !slices.ContainsFunc(head, func(b byte) bool { return b < ' ' && strings.IndexByte("\t\n\v\f\r\b\a\x1b", b) < 0 })
+	return !slices.ContainsFunc(head, func(b byte) bool { return b < ' ' && !textControls[b] })
 }
+
+var textControls = NewByteSet("\t\n\v\f\r\b\a\x1b")
 
 // StripColours reads r without the sequences of a terminal.
 func StripColours(r io.Reader) io.Reader { return eachLine(WithoutColours)(r) }

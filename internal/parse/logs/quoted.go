@@ -3,8 +3,6 @@ package logs
 import (
 	"bytes"
 	"strings"
-
-	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // cutQuoted returns the line of a log that somebody quotes inside of a line, behind one of the
@@ -16,6 +14,9 @@ import (
 //	crio's log shows `Nov 08 09:30:11 node-1 crio[812]: fatal error: concurrent map writes`
 func cutQuoted(b []byte, opens string) []byte {
 	for at := 1; at < min(len(b), maxProse); at++ {
+		if c := b[at]; b[at-1] != '`' && c != 'I' && c != 'W' && c != 'E' && c != 'F' {
+			continue // as nearly everywhere
+		}
 		if strings.IndexByte(opens, b[at-1]) < 0 || !beginsQuotedLine(b[at:], b[at-1]) {
 			continue
 		}
@@ -33,12 +34,13 @@ func cutQuoted(b []byte, opens string) []byte {
 	return nil
 }
 
-// beginsQuotedLine says that a text behind the sign open is a line of a log.
+// beginsQuotedLine says that a text behind the sign open is a line of a log; but behind a backquote it
+// begins with the letter of a level.
 func beginsQuotedLine(text []byte, open byte) bool {
 	if open == '`' {
 		return HasHeader(text)
 	}
-	return lines.StartsWith(text, "I", "W", "E", "F") && IsKlog(text)
+	return IsKlog(text)
 }
 
 // maxProse is how far into a line a quotation is looked for, in bytes.

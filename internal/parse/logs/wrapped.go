@@ -94,6 +94,9 @@ func findWidth(head []byte, pad int) int {
 	}
 	width, full := 0, 0
 	for line := range bytes.Lines(head) {
+		if len(line) < least { // which no terminal breaks
+			continue
+		}
 		n := utf8.RuneCount(cutPad(bytes.TrimRight(line, "\r\n"), pad))
 		if n > most {
 			return 0

@@ -119,7 +119,7 @@ func IsProcFile(file string, head []byte) bool {
 
 // procSigns: every text of kernel stacks has one of them, an address, the mark of a tool, or the
 // number of crash's first frame.
-var procSigns = lines.NewLiterals([]string{"[<", "#0 [", " TASK: ", "sched:sched_switch:", "@"})
+var procSigns = lines.NewLiterals([]string{"[<", "#0 [", " TASK: ", "sched:sched_switch:", "\n@"})
 
 // SniffProc knows stacks of threads, collections of them with a head each, and what the file status
 // holds.
@@ -127,7 +127,7 @@ func SniffProc(head []byte) float64 {
 	if share := sniffStatus(head); share > 0 {
 		return share
 	}
-	if !procSigns.Match(head) {
+	if coloured := bytes.IndexByte(head, '\x1b') >= 0; !procSigns.Match(head) && (!coloured || bytes.IndexByte(head, '@') < 0) {
 		return 0
 	}
 	var r procReader

@@ -104,9 +104,9 @@ func TestCutCondition(t *testing.T) {
 func TestConditionBelowNodes(t *testing.T) {
 	var nodes table
 	require.True(t, nodes.readHead([]byte("NAME     STATUS     ROLES    AGE    VERSION")))
-	_, fields, ok := nodes.readRow("node-1   NotReady   <none>   230d   v1.19.7")
+	_, fields, ok := nodes.readRow([]byte("node-1   NotReady   <none>   230d   v1.19.7"))
 	require.True(t, ok)
 	require.Equal(t, "NotReady", (&event.Record{Fields: fields}).Value("STATUS"))
-	_, fields, _ = nodes.readRow("  Ready   False   Thu, 10 Jun 2021 17:42:04 +0800   Thu, 10 Jun 2021 17:40:00 +0800   KubeletNotReady   PLEG is not healthy: pleg was last seen active 5m12s ago; threshold is 3m0s")
+	_, fields, _ = nodes.readRow([]byte("  Ready   False   Thu, 10 Jun 2021 17:42:04 +0800   Thu, 10 Jun 2021 17:40:00 +0800   KubeletNotReady   PLEG is not healthy: pleg was last seen active 5m12s ago; threshold is 3m0s"))
 	require.Empty(t, fields)
 }

@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"bytes"
 	"iter"
 	"regexp"
 	"slices"
@@ -68,6 +69,9 @@ func SniffPackages(head []byte) float64 {
 	return lines.Share(head, func(line []byte) lines.Sign {
 		if lines.StartsWith(line, "Desired=", "|", "+") {
 			return lines.Silent // above the table of dpkg -l
+		}
+		if bytes.IndexByte(line, '.') < 0 && (len(line) < 3 || line[2] != ' ') {
+			return lines.Foreign
 		}
 		_, _, ok := readPackageLine(string(line))
 		return lines.SignIf(ok, lines.Proves)

@@ -1,6 +1,7 @@
 package snapshots
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -254,6 +255,33 @@ func hasEarlyNumber(line string) bool {
 		line = line[n:]
 	}
 	return false
+}
+
+// mayBeProcess says that a line may be a row of ps or lsof without a header: an early number, and a
+// time, the state of a process, or as many words as lsof prints.
+func mayBeProcess(line []byte) bool {
+	early, state, second, n := false, false, false, 0
+	for at := 0; ; n++ {
+		for at < len(line) && (line[at] == ' ' || line[at] == '\t') {
+			at++
+		}
+		if at == len(line) {
+			break
+		}
+		end := at
+		for end < len(line) && line[end] != ' ' && line[end] != '\t' {
+			end++
+		}
+		if word := line[at:end]; n < 5 && len(word) <= 18 && isWhole(string(word)) {
+			early, second = true, second || n == 1
+		} else if len(word) <= 6 && isProcessState(string(word)) {
+			state = true
+		}
+		if at = end; n == 4 && !early {
+			return false
+		}
+	}
+	return early && (state || second && n >= 6 || bytes.IndexByte(line, ':') >= 0)
 }
 
 // readListedRow takes a row of ps -o apart, whose columns are anybody's choice: it wants a pid and

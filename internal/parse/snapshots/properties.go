@@ -97,9 +97,11 @@ var propertyNames = []string{
 	"NNames=", "NInstalledJobs=", "notBefore=", "notAfter=",
 }
 
+var propertyWords = lines.NewLiterals(propertyNames)
+
 // SniffProperties wants one of propertyNames.
 func SniffProperties(head []byte) float64 {
-	if !lines.MayHold(head, propertyNames...) {
+	if !lines.MayHoldAny(head, propertyWords) {
 		return 0
 	}
 	var p properties

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -28,7 +29,7 @@ func ReadTable(in lines.Input) iter.Seq2[Datum, error] {
 		if t.readHead(line) {
 			return Datum{Path: []string{tableHeader}, Value: t.kind.String()}, true
 		}
-		path, fields, ok := t.readRow(string(line))
+		path, fields, ok := t.readRow(line)
 		return Datum{Path: path, Fields: fields}, ok
 	})
 }
@@ -44,7 +45,12 @@ var fileRow = []string{"file"}
 
 // readRow reads a row of the table, or one that no header need explain, whose path says what it is.
 // A row without path and fields tells nothing that anybody asks for.
-func (t *table) readRow(line string) (path []string, fields []event.Pair, ok bool) {
+func (t *table) readRow(raw []byte) (path []string, fields []event.Pair, ok bool) {
+	if t.kind == noListing && !mayBeRow(raw) {
+		t.tree = tree{open: t.tree.open[:0]} // it ends there, if there was one
+		return bareRow, nil, false
+	}
+	line := string(raw)
 	if path, fields, ok = t.tree.readRow(line); ok {
 		return path, fields, true
 	}
@@ -67,6 +73,23 @@ func (t *table) readRow(line string) (path []string, fields []event.Pair, ok boo
 	}
 	fields, ok = readBareRow(line, words)
 	return bareRow, fields, ok
+}
+
+// mayBeRow says that a line may be a row that no header explains: a quick look rules out most lines
+// of other files.
+func mayBeRow(line []byte) bool {
+	switch c := line[0]; {
+	case c <= ' ' || c >= utf8.RuneSelf || c == '|' || c == '`' || len(line) > longestRow:
+		return true // perhaps a branch of a tree
+	case lines.IsDigit(c):
+		rest := bytes.TrimLeft(line, "0123456789.")
+		if len(rest) > 0 && strings.IndexByte("ymwdhus", rest[0]) >= 0 { // of isBlamed
+			return true
+		}
+	}
+	return lines.StartsWith(line, "-.slice", "Control group ", "Unit ", "CGroup: ", "Linux ") ||
+		bytes.IndexByte(line[:min(len(line), 22)], ',') > 0 || bytes.Contains(line, []byte(")-")) || bytes.Contains(line, []byte(")─")) ||
+		mayBeProcess(line)
 }
 
 // longestRow is how much of a line is looked at for the columns of a row without a header.
@@ -424,7 +447,7 @@ func SniffTable(head []byte) float64 {
 		if isTopSummary(line) {
 			return lines.Silent
 		}
-		path, fields, ok := t.readRow(string(line))
+		path, fields, ok := t.readRow(line)
 		if ok && path == nil && fields != nil {
 			return lines.Fits
 		}
@@ -434,9 +457,17 @@ func SniffTable(head []byte) float64 {
 
 // isNumber reads 12, 1.5e+06, NaN, +Inf.
 func isNumber(s []byte) bool {
+	if bare := bytes.TrimLeft(s, "+-"); len(bare) == 0 || !lines.IsDigit(bare[0]) && bytes.IndexByte([]byte(".iInN"), bare[0]) < 0 {
+		return false
+	} else if lines.IsDigit(bare[0]) && !floatBytes.HasAll(string(bare)) {
+		return false // without the error, which would have to be made
+	}
 	_, err := strconv.ParseFloat(string(s), 64)
 	return err == nil && len(s) > 0
 }
+
+// floatBytes are those of a number that begins with a digit, with a mantissa in hexadecimal, too.
+var floatBytes = lines.NewByteSet("0123456789abcdefABCDEF+-._xXpP")
 
 // Rows follows the lines of a text to see where a listing begins and where it ends.
 type Rows struct {
@@ -459,7 +490,7 @@ func (r *Rows) EndsBefore(line []byte, filled bool) bool {
 		r.in = true
 		return filled && !above
 	}
-	_, _, isRow := r.table.readRow(string(line))
+	_, _, isRow := r.table.readRow(line)
 	switch {
 	case isRow && !r.in:
 		r.in, r.HasRows = true, true

@@ -210,6 +210,5 @@ func isTOMLValue(value []byte) bool {
 	if string(value) == "true" || string(value) == "false" {
 		return true
 	}
-	_, err := strconv.ParseFloat(string(value), 64)
-	return err == nil
+	return isNumber(value)
 }
