@@ -34,8 +34,8 @@ func cutQuoted(b []byte, opens string) []byte {
 	return nil
 }
 
-// beginsQuotedLine says that a text behind the sign open is a line of a log; but behind a backquote it
-// begins with the letter of a level.
+// beginsQuotedLine says that a text behind the sign open is a line of a log; but behind a backquote
+// it begins with the letter of a level.
 func beginsQuotedLine(text []byte, open byte) bool {
 	if open == '`' {
 		return HasHeader(text)
