@@ -64,7 +64,8 @@ func Writer(identifier string) string {
 // a node (Kubernetes 1.2 to 1.37, and cAdvisor inside of the kubelet).
 var kubeletFiles = map[string]bool{
 	"generic.go": true, "evented.go": true, // pkg/kubelet/pleg
-	"setters.go": true, "container_log_manager.go": true, "pod_workers.go": true, "remote_runtime.go": true, "remote_image.go": true,
+	"perfcounter_nodestats.go": true, // pkg/kubelet/winstats
+	"setters.go":               true, "container_log_manager.go": true, "pod_workers.go": true, "remote_runtime.go": true, "remote_image.go": true,
 	"cpu_manager.go": true, "container_manager_linux.go": true, "pod_container_manager_linux.go": true,
 	"qos_container_manager_linux.go": true, "pod_container_deletor.go": true, "eviction_manager.go": true,
 	"docker_sandbox.go": true, "docker_service.go": true, "docker_container.go": true, "prober_manager.go": true,

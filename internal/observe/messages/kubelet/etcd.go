@@ -138,7 +138,7 @@ func etcdPeerLost(*event.Record) (event.Event, bool) {
 
 // readTook is how long something took, in etcd's JSON or behind the words of its old text.
 func readTook(line, before, behind string) (time.Duration, bool) {
-	line = strings.ReplaceAll(line, `\"`, `"`)
+	line = strings.NewReplacer(`\"`, `"`, `""`, `"`).Replace(line) // JSON and CSV around it
 	said, ok := scan.Between(line, `"took":"`, `"`)
 	if !ok {
 		said, ok = scan.Between(line, `took="`, `"`)
