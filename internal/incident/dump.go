@@ -90,7 +90,11 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 		f.parseDump(src, err)
 		return
 	}
-	f.later <- func() { f.parseDump(src, err) }
+	f.isLate = true
+	f.later <- func() {
+		f.parseDump(src, err)
+		f.dropSilent()
+	}
 }
 
 // parseDump takes the dumps of a file's text. Failed is why the text ends early; nil when it does

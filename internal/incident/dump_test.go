@@ -1,8 +1,11 @@
 package incident
 
 import (
+	"archive/tar"
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -154,6 +157,36 @@ func dumpsOnTimeline(t *testing.T, files map[string]string) (dumps []string) {
 		}
 	}
 	return dumps
+}
+
+// TestDumpsOfAnArchive: dumps that are too large to be copied are parsed while the archive is read
+// on, and lose nothing by it. The race detector looks on in CI.
+func TestDumpsOfAnArchive(t *testing.T) {
+	ids := make([]int, 20_000)
+	for i := range ids {
+		ids[i] = i + 1
+	}
+	large := dumpOf(7, ids...)
+	require.Greater(t, len(large), 1<<20)
+	var archive bytes.Buffer
+	w := tar.NewWriter(&archive)
+	for i := range 6 {
+		text := strings.Replace(large, "goroutine 1 ", fmt.Sprintf("goroutine %d ", 100_000+i), 1)
+		require.NoError(t, w.WriteHeader(&tar.Header{Name: fmt.Sprintf("containerd.%d.log", i), Mode: 0o644, Size: int64(len(text))}))
+		_, err := io.WriteString(w, text)
+		require.NoError(t, err)
+	}
+	require.NoError(t, w.Close())
+	catalog, err := language.Load(event.Kinds())
+	require.NoError(t, err)
+	inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{"-"}, Stdin: &archive}, Catalog: catalog})
+	require.NoError(t, err)
+	require.Len(t, inc.Files, 6)
+	for _, f := range inc.Files {
+		require.Equal(t, "goroutines", f.Format)
+		require.NotZero(t, f.Used)
+		require.Equal(t, f.Lines, f.Used+f.Blank+f.Skipped)
+	}
 }
 
 // An input that is not there is an error, whatever the others hold.

@@ -38,6 +38,8 @@ type file struct {
 	// later runs what is left to do when the bytes of the file are in memory, while those that follow
 	// it in an archive are read; nil for a file that is no such member.
 	later chan<- func()
+	// isLate says that later has something of this file: it belongs to whoever runs that.
+	isLate bool
 	// wholeDumps asks for dumps with their goroutines, and not for the events of these.
 	wholeDumps bool
 	// What makes sense only together with other files.

@@ -201,7 +201,9 @@ func (r *reader) readFile(ctx context.Context, f bundle.File, slot *file) {
 		}
 		r.readFormat(ctx, f, in, slot)
 	})
-	slot.dropSilent()
+	if !slot.isLate {
+		slot.dropSilent()
+	}
 	switch {
 	case errors.Is(err, parse.ErrEmpty):
 		slot.account.Format = "empty"
