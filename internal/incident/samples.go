@@ -18,7 +18,7 @@ import (
 func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader) {
 	var stats lines.Stats
 	f.account.Component = "samples"
-	joined := threads.NewSamples()
+	joined, cover := threads.NewSamples(), sampleCover{file: f}
 	var events []event.Event
 	for s, err := range read(f.input(r, nil, &stats)) {
 		if err != nil {
@@ -30,7 +30,7 @@ func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader)
 		f.account.Used += s.Lines
 		f.watch.noteSample(&s)
 		s.Time.T = s.Time.T.UTC()
-		f.coverSample(&s)
+		cover.addSample(&s)
 		switch {
 		case s.Legend != samples.NoLegend:
 			f.legends.Add(&s)
@@ -48,9 +48,18 @@ func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader)
 	f.addStats(stats)
 }
 
-// coverSample notes what the file covers. Its silence means something only where it is
-// of threads that were looked at; calls that have ended, and legends, are no such look.
-func (f *file) coverSample(s *samples.Sample) {
+// sampleCover notes what a file of samples covers. Its silence means something only where it is of
+// threads that were looked at; calls that have ended, and legends, are no such look.
+type sampleCover struct {
+	file *file
+	// The scan whose time is noted: all its rows carry one.
+	name   string // of the source
+	at     event.Time
+	asleep bool // one of its rows is of a sleeping thread
+}
+
+// addSample notes the time of a row.
+func (c *sampleCover) addSample(s *samples.Sample) {
 	name := ""
 	switch {
 	case s.Ended, s.Disk != nil:
@@ -64,13 +73,17 @@ func (f *file) coverSample(s *samples.Sample) {
 	default:
 		return
 	}
-	source := f.sourceNamed(name)
-	source.AddSpan(s.Time, s.Time)
-	if s.Uptime > 0 {
-		source.AddBoot(&event.Record{Pos: s.Pos, Time: s.Time, Uptime: s.Uptime})
+	if name != c.name || s.Time != c.at || s.Uptime > 0 {
+		c.name, c.at, c.asleep = name, s.Time, false
+		source := c.file.sourceNamed(name)
+		source.AddSpan(s.Time, s.Time)
+		if s.Uptime > 0 {
+			source.AddBoot(&event.Record{Pos: s.Pos, Time: s.Time, Uptime: s.Uptime})
+		}
 	}
-	if name == threads.SourceSamples && s.State == "S" {
-		f.sourceNamed(threads.SourceSleepers).AddSpan(s.Time, s.Time)
+	if name == threads.SourceSamples && s.State == "S" && !c.asleep {
+		c.asleep = true
+		c.file.sourceNamed(threads.SourceSleepers).AddSpan(s.Time, s.Time)
 	}
 }
 

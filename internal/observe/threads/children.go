@@ -29,14 +29,17 @@ type waitingChild struct {
 
 // noteChild notes a process while PID 1 waits.
 func (t *Samples) noteChild(s *samples.Sample) {
-	if r := t.runs[1]; r == nil || !initWaits(&r.last) || s.TID != s.PID || s.TID == 1 {
+	if s.TID != s.PID || s.TID == 1 {
+		return
+	}
+	if r := t.runs[1]; r == nil || !initWaits(&r.last) {
 		return
 	}
 	if t.children == nil {
 		t.children = map[int]waitingChild{}
 	}
 	if len(t.children) < maxRuns {
-		t.children[s.PID] = waitingChild{s.Comm, childOf(s), event.Quote{Pos: s.Pos, Text: s.Raw}}
+		t.children[s.PID] = waitingChild{s.Comm, childOf(s), s.Quote()}
 	}
 }
 

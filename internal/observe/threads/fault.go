@@ -150,7 +150,7 @@ func (t *kernelTrace) stopEvent() event.Event {
 	reason := "a fault in " + cmp.Or(s.Comm, "a thread")
 	e := event.New(event.KindPanic, "the kernel stops: "+reason, event.FieldReason.Text(reason))
 	e.Component, e.Start, e.Level = "kernel", s.Time, event.Error
-	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}
+	e.Evidence = []event.Quote{s.Quote()}
 	return e
 }
 
@@ -275,6 +275,6 @@ func (t *kernelTrace) faultEvent() event.Event {
 	if f.function != "" {
 		e.Text += ", at " + f.function
 	}
-	e.Evidence = append([]event.Quote{{Pos: s.Pos, Text: s.Raw}}, f.lines...)
+	e.Evidence = append([]event.Quote{s.Quote()}, f.lines...)
 	return e
 }

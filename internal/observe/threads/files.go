@@ -22,7 +22,7 @@ const maxParts = 200_000
 // Add takes one file.
 func (t *Files) Add(s *samples.Sample) {
 	if len(t.parts) < maxParts {
-		t.parts = append(t.parts, *s)
+		t.parts = append(t.parts, s.Clone())
 	}
 }
 
@@ -99,7 +99,7 @@ func listedEvent(s *samples.Sample) (e event.Event, ok bool) {
 	e = event.Event{
 		Kind: event.KindProcess, Component: component, Start: s.Time, IDs: event.IDs{PID: cmp.Or(s.PID, s.TID)},
 		Fields:   []event.Field{event.FieldComm.Text(s.Comm), event.FieldState.Text(s.State)},
-		Evidence: append([]event.Quote{{Pos: s.Pos, Text: s.Raw}}, s.More...),
+		Evidence: append([]event.Quote{s.Quote()}, s.More...),
 	}
 	if s.TID != e.IDs.PID {
 		e.IDs.TID = s.TID
@@ -118,8 +118,8 @@ func listedEvent(s *samples.Sample) (e event.Event, ok bool) {
 // mergePart puts what another file of a thread tells into its sample.
 func mergePart(s, p *samples.Sample) {
 	if isQuotable(p) {
-		if q := (event.Quote{Pos: s.Pos, Text: s.Raw}); isQuotable(s) && p.State == "" {
-			s.More = append(s.More, event.Quote{Pos: p.Pos, Text: p.Raw})
+		if q := (s.Quote()); isQuotable(s) && p.State == "" {
+			s.More = append(s.More, p.Quote())
 		} else { // the line that tells D from S comes first
 			if isQuotable(s) {
 				s.More = append(s.More, q)

@@ -230,7 +230,7 @@ func (k *KernelTraces) beginTrace(caller string, task *kernel.Task, r *event.Rec
 	t := &kernelTrace{last: r.Time}
 	t.sample = samples.Sample{
 		Time: r.Time, TID: task.TID, PID: task.TGID, Comm: task.Comm, State: task.State, Pos: quote.Pos,
-		Raw: quote.Text,
+		Raw: []byte(quote.Text),
 	}
 	if h, ok := k.hung[caller]; ok && h.tid == task.TID {
 		t.blocked, t.watched = time.Duration(h.seconds)*time.Second, true

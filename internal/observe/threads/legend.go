@@ -38,7 +38,7 @@ const maxLegends = 32 << 20
 // first of an id holds.
 func (l *Legends) Add(s *samples.Sample) {
 	k := legendKey{dir: path.Dir(s.Pos.File), kind: s.Legend, id: s.StackID}
-	v := legend{s.Stack, event.Quote{Pos: s.Pos, Text: s.Raw}}
+	v := legend{s.Stack, s.Quote()}
 	if s.Legend == samples.CgroupLegend {
 		k.id, v.value = s.CgroupID, s.Cgroup
 	}

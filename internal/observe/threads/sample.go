@@ -36,7 +36,15 @@ type Samples struct {
 	now      event.Time // of the current scan
 	scan     int        // its number
 	pause    time.Duration
-	cut      bool // the scan's end was not seen, so that what is not in it may exist
+	cut      bool         // the scan's end was not seen, so that what is not in it may exist
+	rows     []rowMeaning // by their numbers
+	briefs   map[briefKey]*briefRuns
+}
+
+// rowMeaning is what rows of one number mean, whatever their time.
+type rowMeaning struct {
+	known, telling bool
+	function       string // see functionOf; empty for one that is not telling
 }
 
 // run is a thread that is in one call for some scans.
@@ -101,31 +109,36 @@ func (t *Samples) Sample(dst []event.Event, s *samples.Sample) []event.Event {
 		delete(t.runs, s.TID)
 		r = nil
 	}
-	if !isTelling(s) {
+	meaning := t.meaningOf(s)
+	if !meaning.telling {
 		return dst
 	}
 	if r == nil {
 		if len(t.runs) >= maxRuns {
 			return dst
 		}
-		r = &run{first: *s, function: functionOf(s)}
+		r = &run{first: s.Clone(), function: meaning.function}
 		t.runs[s.TID] = r
 	}
 	if !r.moved && (s.Stack != r.last.Stack || s.WChan != r.last.WChan) {
-		r.moved = functionOf(s) != r.function
+		r.moved = meaning.function != r.function
 	}
 	if s.Stack != "" {
 		r.stack, r.frames = s.Stack, s.Frames
 	}
-	r.last, r.scan, r.wchan = *s, t.scan, cmp.Or(s.WChan, r.wchan)
+	r.setLast(s)
+	r.scan, r.wchan = t.scan, cmp.Or(s.WChan, r.wchan)
 	r.count++
 	return dst
 }
 
 // appendBirth tells when the process of a daemon began.
 func (t *Samples) appendBirth(dst []event.Event, s *samples.Sample) []event.Event {
+	if !s.Started.Known || s.TID != s.PID || t.born[s.PID] {
+		return dst
+	}
 	name := daemon.Named(s.Exe)
-	if !s.Started.Known || s.TID != s.PID || name == "" || t.born[s.PID] {
+	if name == "" {
 		return dst
 	}
 	if t.born == nil {
@@ -143,7 +156,7 @@ func (t *Samples) appendBirth(dst []event.Event, s *samples.Sample) []event.Even
 		Kind: event.KindDaemonStart, Component: name, Source: "samples", Start: s.Started, End: s.Started,
 		IDs:    event.IDs{PID: s.PID},
 		Fields: fields, Text: fmt.Sprintf("%s, PID %d, has run since then", name, s.PID),
-		Evidence: []event.Quote{{Pos: s.Pos, Text: s.Raw}},
+		Evidence: []event.Quote{s.Quote()},
 	}
 	return append(dst, e)
 }
@@ -166,6 +179,22 @@ func (t *Samples) startScan(dst []event.Event, now event.Time) []event.Event {
 	t.now = now
 	t.scan++
 	return dst
+}
+
+// meaningOf is what a row means. It is found out once of rows that are the same.
+func (t *Samples) meaningOf(s *samples.Sample) rowMeaning {
+	if s.Row < len(t.rows) && t.rows[s.Row].known {
+		return t.rows[s.Row]
+	}
+	m := rowMeaning{known: true, telling: isTelling(s)}
+	if m.telling {
+		m.function = functionOf(s)
+	}
+	if s.Row > 0 {
+		t.rows = append(t.rows, make([]rowMeaning, max(0, s.Row+1-len(t.rows)))...)
+		t.rows[s.Row] = m
+	}
+	return m
 }
 
 // isTelling leaves out what a thread with nothing to do is in. In state D anything tells, and so
@@ -302,6 +331,13 @@ var schedulerFrames = []string{
 	"io_schedule",
 }
 
+// setLast makes a sample the last one. Its line is copied to where that of the one before was.
+func (r *run) setLast(s *samples.Sample) {
+	line := append(r.last.Raw[:0], s.Raw...)
+	r.last = *s
+	r.last.Raw = line
+}
+
 // isContinuedBy says whether the thread is still in the same call.
 func (r *run) isContinuedBy(s *samples.Sample, scan int) bool {
 	if s.Syscall != r.last.Syscall || s.HasNumber != r.last.HasNumber || s.Number != r.last.Number ||
@@ -328,9 +364,27 @@ func (t *Samples) endRun(dst []event.Event, r *run, atEnd bool) []event.Event {
 	if s.HasAge {
 		from = from.Add(-s.Age)
 	}
-	if r.last.Time.T.Sub(from.T) < slowRun {
+	length := r.last.Time.T.Sub(from.T)
+	if length < slowRun {
 		return dst
 	}
+	if atEnd || r.count == t.scan {
+		return append(dst, t.runEvent(r, from, atEnd))
+	}
+	briefs := t.briefsOf(s, r.function, length)
+	switch {
+	case briefs == nil:
+		return append(dst, t.runEvent(r, from, atEnd))
+	case briefs.countsRun(from.T, length):
+		return dst
+	}
+	e := t.runEvent(r, from, atEnd)
+	return briefs.addRun(dst, &e)
+}
+
+// runEvent is the event of a run from a time on.
+func (t *Samples) runEvent(r *run, from event.Time, atEnd bool) event.Event {
+	s := &r.first
 	e := sampleEvent(s)
 	e.Start, e.End, e.Open, e.Begun = from, r.last.Time, atEnd, !s.HasAge
 	most := r.last.Time.T.Sub(from.T) + t.pause
@@ -350,9 +404,9 @@ func (t *Samples) endRun(dst []event.Event, r *run, atEnd bool) []event.Event {
 	e.Text += ", seen " + strconv.Itoa(r.count) + " times in a row"
 	t.addChild(&e, &r.last)
 	if r.count > 1 {
-		e.Evidence = slices.Insert(e.Evidence, 1, event.Quote{Pos: r.last.Pos, Text: r.last.Raw})
+		e.Evidence = slices.Insert(e.Evidence, 1, r.last.Quote())
 	}
-	return append(dst, e)
+	return e
 }
 
 // leastScans is how many samples show that a thread does not move.
@@ -417,7 +471,7 @@ func sampleEvent(s *samples.Sample) event.Event {
 	if s.State != "" {
 		e.Text += ", state " + s.State
 	}
-	e.Evidence = slices.Concat([]event.Quote{{Pos: s.Pos, Text: s.Raw}}, tellingLines(s), s.More)
+	e.Evidence = slices.Concat([]event.Quote{s.Quote()}, tellingLines(s), s.More)
 	return e
 }
 
@@ -448,7 +502,7 @@ func tellingLines(s *samples.Sample) (lines []event.Quote) {
 	_, by := kernelwait.Of(s.Stack, "")
 	for i, q := range slices.Backward(s.Frames) {
 		if i == in || functions[i] == by || slices.Contains(tellingFrames, functions[i]) {
-			if q != (event.Quote{Pos: s.Pos, Text: s.Raw}) {
+			if q != (s.Quote()) {
 				lines = append(lines, q)
 			}
 		}
@@ -511,7 +565,7 @@ func slowDisk(s *samples.Sample) []event.Event {
 		event.FieldService.Duration(d.Service),
 	}
 	e.Text = "disk " + d.Device + " works on " + strconv.FormatInt(d.Bytes, 10) + " bytes (" + d.Flags + ")"
-	e.Evidence = []event.Quote{{Pos: s.Pos, Text: s.Raw}}
+	e.Evidence = []event.Quote{s.Quote()}
 	return []event.Event{e}
 }
 
@@ -550,7 +604,9 @@ func writerOf(s *samples.Sample) string {
 }
 
 // Finish appends the intervals that reach to the end.
-func (t *Samples) Finish(dst []event.Event) []event.Event { return t.endRuns(dst, true) }
+func (t *Samples) Finish(dst []event.Event) []event.Event {
+	return t.appendBriefs(t.endRuns(dst, true))
+}
 
 func (t *Samples) endRuns(dst []event.Event, atEnd bool) []event.Event {
 	var left []*run

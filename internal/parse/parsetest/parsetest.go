@@ -129,7 +129,7 @@ func ReadInput(t testing.TB, f parse.Format, data []byte, in traces.Input) *Acco
 		})
 	case parse.Samples:
 		collect(t, a, read(in.Input), func(s samples.Sample) {
-			a.Samples = append(a.Samples, s)
+			a.Samples = append(a.Samples, s.Clone())
 			a.Used += s.Lines
 			printSample(&a.Text, &s)
 		})
@@ -229,7 +229,7 @@ func (a *Account) check(t testing.TB, f parse.Format, data []byte) {
 	}
 	for i := range a.Samples {
 		s := &a.Samples[i]
-		stands(s.Pos, s.Raw)
+		stands(s.Pos, string(s.Raw))
 		require.Less(t, len(s.State), 2)
 		if s.Frames != nil {
 			require.Len(t, s.Frames, len(strings.Fields(s.Stack)), "a line for each function")

@@ -261,7 +261,7 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 		if ok {
 			r.now = t
 		}
-		return append(out, Sample{Pos: q.Pos, Raw: q.Text, Lines: 1}), ""
+		return append(out, Sample{Pos: q.Pos, Raw: []byte(q.Text), Lines: 1}), ""
 	}
 	ofStatus := r.cur != nil && r.at.file == "status" && strings.HasPrefix(line, "Pid:")
 	if p, ok := readBlockHead(line); ok && !ofStatus {
@@ -282,7 +282,7 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 		next(procPlace{}) // a head that cannot be read: what follows belongs to no thread
 		r.cur, r.headed = nil, true
 		if strings.Trim(line, "=-# ") == "" { // a row of signs between two stacks
-			return append(out, Sample{Pos: q.Pos, Raw: q.Text, Lines: 1}), ""
+			return append(out, Sample{Pos: q.Pos, Raw: []byte(q.Text), Lines: 1}), ""
 		}
 		return out, fmt.Sprintf("no thread is named in %.40q", line)
 	}
@@ -332,7 +332,7 @@ func (r *procReader) beginFile(p procPlace, q event.Quote) {
 	if n := r.seen[key]; n > 1 {
 		group += ":" + strconv.Itoa(n)
 	}
-	r.cur = &Sample{Time: r.now, PID: p.pid, TID: p.tid, Comm: p.comm, Part: true, Group: group, Pos: q.Pos, Raw: q.Text}
+	r.cur = &Sample{Time: r.now, PID: p.pid, TID: p.tid, Comm: p.comm, Part: true, Group: group, Pos: q.Pos, Raw: []byte(q.Text)}
 	r.at, r.stack = p, StackBuilder{}
 }
 
@@ -474,7 +474,7 @@ func takeStatus(s *Sample, line string, q event.Quote) bool {
 	case "Name":
 		s.Comm = value
 	case "State":
-		s.State, s.Pos, s.Raw = stateLetter(value), q.Pos, q.Text
+		s.State, s.Pos, s.Raw = stateLetter(value), q.Pos, []byte(q.Text)
 	case "Tgid":
 		s.PID, _ = strconv.Atoi(value)
 	case "Pid":

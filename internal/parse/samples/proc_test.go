@@ -83,7 +83,7 @@ func FuzzThreadFiles(f *testing.F) {
 				require.NoError(t, err)
 				accounted += s.Lines
 				require.Len(t, s.Frames, len(strings.Fields(s.Stack)))
-				for _, q := range append(s.Frames, event.Quote{Pos: s.Pos, Text: s.Raw}) {
+				for _, q := range append(s.Frames, s.Quote()) {
 					require.Contains(t, text[q.Pos.Line-1], q.Text)
 				}
 			}

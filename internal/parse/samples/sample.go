@@ -2,6 +2,7 @@
 package samples
 
 import (
+	"bytes"
 	"fmt"
 	"iter"
 	"slices"
@@ -68,9 +69,14 @@ type Sample struct {
 	Part  bool
 	Group string
 
-	Pos   event.Pos
-	Raw   string // the line as written, at most event.MaxRaw bytes
+	Pos event.Pos
+	// Raw is the line as written, at most event.MaxRaw bytes, and valid until the next sample is
+	// read, see Quote and Clone.
+	Raw   []byte
 	Lines int
+	// Row is the same number for rows of one file that differ in nothing but their time; 0 when
+	// none is known.
+	Row int
 	// Frames are the lines of the functions of Stack, in its order, where each stands in a line of
 	// its own.
 	Frames []event.Quote
@@ -81,6 +87,16 @@ type Sample struct {
 	UnsureFrames []event.Quote
 	Unsure       bool          // Stack and Frames are UnsureStack and UnsureFrames
 	More         []event.Quote // other lines that it was made of and that are worth a quote
+}
+
+// Quote is the line as evidence. Its text is a copy.
+func (s *Sample) Quote() event.Quote { return event.Quote{Pos: s.Pos, Text: string(s.Raw)} }
+
+// Clone is a sample that stays valid when the next one is read.
+func (s *Sample) Clone() Sample {
+	kept := *s
+	kept.Raw = bytes.Clone(s.Raw)
+	return kept
 }
 
 // Legend says that a row is no sample but says what an id in samples stands for.
@@ -118,9 +134,9 @@ type DiskRequest struct {
 // sampleReader is the state of one pass over a file of xcapture.
 type sampleReader struct {
 	lines.Input
-	columns []string          // of the last header
-	stacks  map[string]string // by what the file writes for them
-	cells   []string          // of the latest row of CSV: a day has millions of rows
+	columns []string // of the last header
+	cells   []string // of the latest row of CSV
+	seen    seenRows // below that header
 }
 
 // ReadXCapture reads what xcapture writes: the /proc sampler 1.0 to 1.2.6 as text and as hourly
@@ -134,22 +150,42 @@ type sampleReader struct {
 // A restart appends a header with other columns to the same file.
 func ReadXCapture(in lines.Input) iter.Seq2[Sample, error] {
 	r := sampleReader{Input: in}
-	return sampleLines(in, r.readRow)
+	return readSamples(in, r.readLine)
 }
 
 // sampleLines makes a sequence of samples of a reader for one line. Its reason is set for a line
 // that it cannot read.
 func sampleLines(in lines.Input, row func(line string) (s Sample, reason string)) iter.Seq2[Sample, error] {
+	return readSamples(in, func(line []byte, s *Sample) (reason string) {
+		*s, reason = row(string(line))
+		return reason
+	})
+}
+
+// readSamples is sampleLines for a reader that fills s, where the sample before may still be.
+func readSamples(in lines.Input, row func(line []byte, s *Sample) (reason string)) iter.Seq2[Sample, error] {
 	return func(yield func(Sample, error) bool) {
+		var s Sample
 		lines.ReadFilled(in, yield, func(b []byte, pos event.Pos) bool {
-			s, reason := row(string(b))
-			if reason != "" {
+			if reason := row(b, &s); reason != "" {
 				return yield(Sample{}, in.Skip(pos.Line, 1, "%s", reason))
 			}
-			s.Pos, s.Raw, s.Lines = pos, lines.Clip(b), 1
+			s.Pos, s.Raw, s.Lines = pos, b[:min(len(b), event.MaxRaw)], 1
 			return yield(s, nil)
 		}, func() bool { return true })
 	}
+}
+
+// readLine is readRow for a file that shows the same threads in the same places scan after scan.
+func (r *sampleReader) readLine(line []byte, s *Sample) (reason string) {
+	if r.seen.findRow(line, s) {
+		return ""
+	}
+	text := string(line)
+	if *s, reason = r.readRow(text); reason == "" && s.TID != 0 {
+		r.seen.addRow(text, s)
+	}
+	return reason
 }
 
 // readRow reads one line; reason is set when no sampler writes such a line.
@@ -162,7 +198,7 @@ func (r *sampleReader) readRow(line string) (s Sample, reason string) {
 	case sampleNote:
 		return Sample{}, ""
 	case sampleHeader:
-		r.columns = headerColumns(line)
+		r.columns, r.seen = headerColumns(line), seenRows{added: r.seen.added}
 		return Sample{}, ""
 	case sampleText:
 		return r.readText(line)
@@ -375,7 +411,7 @@ func (r *sampleReader) readScan(ts, pid, tid, state, comm, syscall, wchan string
 	s.Comm = strings.TrimSuffix(strings.TrimPrefix(comm, "("), ")")
 	s.Syscall, s.WChan = withoutPlaceholder(syscall), withoutPlaceholder(wchan)
 	if k := len(tail) - 1; k >= 0 && strings.HasPrefix(tail[k], "->") {
-		s.Stack = r.readStack(tail[k])
+		s.Stack = readArrowStack(tail[k])
 		tail = tail[:k]
 	}
 	hasExe := r.columns == nil || slices.Contains(r.columns, "EXE")
@@ -396,24 +432,6 @@ func withoutPlaceholder(s string) string {
 		return ""
 	}
 	return s
-}
-
-// maxStacks bounds the stacks that are remembered; a node shows some hundreds.
-const maxStacks = 4096
-
-// readStack is readArrowStack for a file whose rows show the same stacks again and again.
-func (r *sampleReader) readStack(arrows string) string {
-	stack, known := r.stacks[arrows]
-	if !known {
-		stack = readArrowStack(arrows)
-		if r.stacks == nil {
-			r.stacks = map[string]string{}
-		}
-		if len(r.stacks) < maxStacks {
-			r.stacks[strings.Clone(arrows)] = stack
-		}
-	}
-	return stack
 }
 
 // readArrowStack turns "->f()->g()" into "f g".

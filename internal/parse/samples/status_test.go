@@ -19,7 +19,7 @@ func TestPastedStatus(t *testing.T) {
 		var got [][]any
 		for s, err := range ReadProc(lines.Input{Path: "paste.txt", R: strings.NewReader(text)}) {
 			require.NoError(t, err, name)
-			got = append(got, []any{s.PID, s.TID, s.Comm, s.State, s.Raw})
+			got = append(got, []any{s.PID, s.TID, s.Comm, s.State, string(s.Raw)})
 		}
 		state := map[string]string{"tabs": "State:\t", "blanks": "State: "}[name]
 		require.Equal(t, [][]any{

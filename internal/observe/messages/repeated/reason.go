@@ -106,7 +106,11 @@ var failures = []failure{
 		{[]string{"dial unix "}, daemonSockets, []string{": connect: "}},
 		anyOf("failed to create cilium agent client"),
 	}},
-	{"cni-killed", ofNetwork, []sign{{[]string{"netplugin failed"}, []string{"signal: killed"}}}}, // libcni
+	{"cni-killed", ofNetwork, []sign{
+		{[]string{"netplugin failed"}, []string{"signal: killed"}}, // libcni
+		// dockershim, up to 1.23: it ends one that takes 220 s (CNITimeoutSec)
+		{[]string{"NetworkPlugin cni failed to "}, []string{`" network: context deadline exceeded`}},
+	}},
 	{"cni-no-api-server", ofNetwork, []sign{
 		{askers, []string{":443/", ":443:", ":6443/", ":6443:"}, []string{
 			"i/o timeout", "connect: connection refused", "connect: no route to host", "connect: network is unreachable",
