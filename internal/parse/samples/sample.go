@@ -134,9 +134,10 @@ type DiskRequest struct {
 // sampleReader is the state of one pass over a file of xcapture.
 type sampleReader struct {
 	lines.Input
-	columns []string // of the last header
-	cells   []string // of the latest row of CSV
-	seen    seenRows // below that header
+	columns []string       // of the last header
+	place   map[string]int // of each of them
+	cells   []string       // of the latest row of CSV
+	seen    seenRows       // below that header
 }
 
 // ReadXCapture reads what xcapture writes: the /proc sampler 1.0 to 1.2.6 as text and as hourly
@@ -198,7 +199,7 @@ func (r *sampleReader) readRow(line string) (s Sample, reason string) {
 	case sampleNote:
 		return Sample{}, ""
 	case sampleHeader:
-		r.columns, r.seen = headerColumns(line), seenRows{added: r.seen.added}
+		r.setColumns(headerColumns(line))
 		return Sample{}, ""
 	case sampleText:
 		return r.readText(line)
@@ -209,7 +210,8 @@ func (r *sampleReader) readRow(line string) (s Sample, reason string) {
 	case sampleStack:
 		return readBPFStack(line)
 	case sampleTraced, sampleEnded, sampleDisk:
-		return r.readXcapture3Row(line, splitQuotedRow(line))
+		r.cells = appendQuotedRow(r.cells[:0], line)
+		return r.readXcapture3Row(line, r.cells)
 	case sampleWide:
 		return r.readXcapture3Row(line, splitWideRow(line))
 	}
@@ -217,6 +219,16 @@ func (r *sampleReader) readRow(line string) (s Sample, reason string) {
 		return r.readLegend(line)
 	}
 	return Sample{}, fmt.Sprintf("no row of a sampler: %.40q", line)
+}
+
+// setColumns takes over the columns of a header. They may change what the rows mean.
+func (r *sampleReader) setColumns(columns []string) {
+	r.columns, r.place, r.seen = columns, map[string]int{}, seenRows{added: r.seen.added}
+	for i, column := range columns {
+		if _, twice := r.place[column]; !twice {
+			r.place[column] = i
+		}
+	}
 }
 
 // headerBegins says that the last header starts with these columns.

@@ -67,11 +67,11 @@ func (r *sampleReader) readXcapture3Row(line string, f []string) (s Sample, reas
 // cell is the value of a row under a heading; empty where there is no such column. Columns behind
 // the thread's name, which may hold commas, are counted from the end.
 func (r *sampleReader) cell(f []string, heading string) string {
-	i := slices.Index(r.columns, heading)
-	if i < 0 {
+	i, known := r.place[heading]
+	if !known {
 		return ""
 	}
-	if i > slices.Index(r.columns, "COMM") {
+	if comm, named := r.place["COMM"]; !named || i > comm {
 		i += len(f) - len(r.columns)
 	}
 	return f[i]
@@ -188,9 +188,9 @@ func splitWideRow(line string) (f []string) {
 	return f
 }
 
-// splitQuotedRow splits a line of xcapture 3, which puts strings into single
-// quotes and escapes nothing: one ends at a quote before a comma.
-func splitQuotedRow(line string) (f []string) {
+// appendQuotedRow appends the values of a line of xcapture 3, which puts strings into single quotes
+// and escapes nothing: one ends at a quote before a comma.
+func appendQuotedRow(f []string, line string) []string {
 	for {
 		if rest, ok := strings.CutPrefix(line, "'"); ok {
 			in, after, more := strings.Cut(rest, "',")
