@@ -81,7 +81,7 @@ func (r *traceReader) readTrace(ctx context.Context, f bundle.File, in parse.Ope
 func (r *traceReader) readWholeTrace(ctx context.Context, in parse.Opened, slot *file) {
 	var stats lines.Stats
 	files := traceFiles{all: []*file{slot}}
-	maker := r.newMaker(slot.account.Path, traces.ReadForm(in.Head), files)
+	maker := r.newMaker(slot.account.Path, traces.ReadForm(in.Head.Text), files)
 	input := traces.Input{Input: slot.input(in.R, nil, &stats), Calls: maker.callFilter()}
 	input.Go = func(f func()) { go f() }
 	r.readCalls(ctx, traces.Read(input), files, maker)
@@ -90,7 +90,7 @@ func (r *traceReader) readWholeTrace(ctx context.Context, in parse.Opened, slot 
 }
 
 func (r *traceReader) keepTracePart(f bundle.File, in *parse.Opened, slot *file) bool {
-	part, ok := traces.NewPart(f.Path, in.Head)
+	part, ok := traces.NewPart(f.Path, in.Head.Text)
 	switch {
 	case ok && !f.Stream:
 		part.Open = slot.watch.tapOpener(parse.TextOpener(f.Path, f.Open))

@@ -40,13 +40,16 @@ var origins = []Origin{{end: ' ', times: 1}, {end: ' ', times: 2}, {end: ' ', ti
 
 // FindOrigin is the origin that most lines of head start with; nil when without it no more lines
 // are known than with it.
-func FindOrigin(head []byte) *Origin {
+func FindOrigin(head *lines.Head) *Origin {
+	if !logs.MayHaveHeaders(head) {
+		return nil
+	}
 	var best *Origin
 	most, least := 0, 0
 	for _, o := range origins {
 		all, known, size := 0, 0, 0
-		left := bytes.Count(head, []byte{'\n'}) + 1
-		for line := range lines.OfHead(head) {
+		left := len(head.Lines)
+		for _, line := range head.Lines {
 			if known+left < all-known {
 				break // less than half, whatever follows
 			}
