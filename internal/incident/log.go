@@ -44,7 +44,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 			f.watch.noteRecord(rec, strings.TrimSuffix(source.Name, ".log"))
 		}
 		if rec.Wanted {
-			nameForeignUnit(&rec, f.place)
+			nameForeignUnit(&rec, *f.place)
 			log.addLoss(&rec)
 			found := dumps.Add(&rec)
 			f.addFoundDumps(found)
@@ -71,9 +71,9 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	f.addEvents(log.losses)
 	f.takeMade(maker.maker)
 	f.addStats(stats)
-	if f.asked > maxAsked && f.account.Err == "" {
+	if asked := f.has().asked; asked > maxAsked && f.account.Err == "" {
 		const text = "%d lines hold a text that rules ask for; only the first %d were shown to them"
-		f.account.Err = fmt.Sprintf(text, f.asked, maxAsked)
+		f.account.Err = fmt.Sprintf(text, asked, maxAsked)
 	}
 	f.account.Component = f.mainComponent()
 }
@@ -116,7 +116,7 @@ func (l *logReader) addToSource(rec *event.Record) *timeline.SourceBuilder {
 	}
 	if l.source == nil || rec.Unit != l.unit || rec.Host != l.host {
 		l.host, l.unit = rec.Host, rec.Unit
-		l.source = l.sources.Builder(rec.Host, l.sourceName(rec.Unit))
+		l.source = l.builder(rec.Host, l.sourceName(rec.Unit))
 	}
 	l.source.AddRecord(rec)
 	return l.source

@@ -91,7 +91,7 @@ func (r *reader) readInputs(ctx context.Context, in Inputs) (files []*file, fail
 
 // walkInputs starts to read all files; those of wg are done when they have been read.
 func (r *reader) walkInputs(ctx context.Context, wg *sync.WaitGroup, in Inputs) (files []*file, failures []error) {
-	work := make(chan func())
+	work, known := make(chan func()), places{}
 	defer close(work)
 	for range runtime.GOMAXPROCS(0) { // not one for each file, whose stack would have to grow anew
 		wg.Go(func() {
@@ -113,7 +113,7 @@ func (r *reader) walkInputs(ctx context.Context, wg *sync.WaitGroup, in Inputs) 
 			}
 			continue
 		}
-		slot := newFile(f.Path)
+		slot := known.newFile(f.Path)
 		slot.lines, slot.modified, slot.watch = r.lines, f.ModTime, newWatch(f.Path, r.watched)
 		files = append(files, slot)
 		switch {
@@ -177,7 +177,7 @@ func joinMissing(failures []error, ended error) error {
 func unreadFile(err error) (slot *file, failed bool) {
 	if link, ok := errors.AsType[*bundle.Link](err); ok {
 		slot = newFile(link.Pos.File)
-		slot.link = link
+		slot.gain().link = link
 		return slot, false
 	}
 	if skip, ok := errors.AsType[*event.Skip](err); ok {
@@ -246,12 +246,12 @@ func rereadInputs(
 
 // followLinks says of every link whether what it points to was read under its own name.
 func followLinks(files []*file) {
-	if !slices.ContainsFunc(files, func(f *file) bool { return f.link != nil }) {
+	if !slices.ContainsFunc(files, func(f *file) bool { return f.has().link != nil }) {
 		return
 	}
 	read := map[string]bool{}
 	for _, f := range files {
-		if f.link != nil {
+		if f.has().link != nil {
 			continue
 		}
 		for name := f.account.Path; name != "." && name != "/" && !read[name]; name = path.Dir(name) {
@@ -259,12 +259,13 @@ func followLinks(files []*file) {
 		}
 	}
 	for _, f := range files {
-		if f.link == nil {
+		link := f.has().link
+		if link == nil {
 			continue
 		}
 		f.account.Format = "link"
-		f.account.Err = f.link.Reason
-		for _, target := range layout.Link(f.account.Path, f.link.Target, f.link.Hard) {
+		f.account.Err = link.Reason
+		for _, target := range layout.Link(f.account.Path, link.Target, link.Hard) {
 			if read[target] {
 				f.account.Note, f.account.Err = "link to "+target+", which is read", ""
 				break

@@ -28,8 +28,8 @@ func ReadTraces(ctx context.Context, in Inputs, date *traces.Date) ([]*syscalls.
 	files, failures, err := r.readInputs(ctx, in)
 	var all []*syscalls.Summary
 	for _, f := range files {
-		if f.summary != nil {
-			all = append(all, f.summary)
+		if summary := f.has().summary; summary != nil {
+			all = append(all, summary)
 		}
 	}
 	return all, accountsOf(files), joinMissing(failures, err)
@@ -98,7 +98,7 @@ func (r *traceReader) keepTracePart(f bundle.File, in *parse.Opened, slot *file)
 		in.R, ok = part.Hold(in.R, &r.room)
 	}
 	if ok {
-		slot.tracePart = part
+		slot.gain().tracePart = part
 	}
 	return ok
 }
@@ -108,8 +108,8 @@ func (r *traceReader) readSets(ctx context.Context, files []*file) {
 	var parts []*traces.Part
 	byPath := map[string]*file{}
 	for _, f := range files {
-		if f.tracePart != nil {
-			parts = append(parts, f.tracePart)
+		if part := f.has().tracePart; part != nil {
+			parts = append(parts, part)
 			byPath[f.account.Path] = f
 		}
 	}
@@ -243,7 +243,7 @@ func (t *traceEvents) addEvents(made []event.Event) {
 	for i := range made {
 		f := t.files.fileAt(made[i].Pos().File)
 		f.watch.noteEvent(&made[i])
-		f.events.addEvent(&made[i])
+		f.store().addEvent(&made[i])
 	}
 	t.made = made
 }
@@ -275,5 +275,5 @@ func (t *traceSummary) finishTrace() {
 		}
 	}
 	t.Finish(stats)
-	t.files.all[0].summary = t.Summary
+	t.files.all[0].gain().summary = t.Summary
 }
