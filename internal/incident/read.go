@@ -144,7 +144,10 @@ func copyMember(f bundle.File) func() (io.ReadCloser, error) {
 		return func() (io.ReadCloser, error) { return nil, err }
 	}
 	defer src.Close()
-	text := &copied{}
+	text, ok := spareCopies.Get().(*copied)
+	if !ok {
+		text = &copied{}
+	}
 	text.Grow(int(f.Size) + bytes.MinRead) // no second look for its end
 	if _, err := text.ReadFrom(src); err != nil {
 		return func() (io.ReadCloser, error) { return io.NopCloser(io.MultiReader(text, failing{err})), nil }
@@ -155,8 +158,19 @@ func copyMember(f bundle.File) func() (io.ReadCloser, error) {
 // copied is a whole member, which [parse.Open] need not copy again.
 type copied struct{ bytes.Buffer }
 
-// Close does nothing.
-func (*copied) Close() error { return nil }
+// spareCopies keeps the memory of members that were read, for others: of what was read nothing
+// stays but copies.
+var spareCopies sync.Pool
+
+// Close gives the memory back.
+func (c *copied) Close() error {
+	const most = 64 << 10
+	if c.Cap() <= most {
+		c.Reset()
+		spareCopies.Put(c)
+	}
+	return nil
+}
 
 // failing is a reader that only fails.
 type failing struct{ err error }

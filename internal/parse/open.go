@@ -50,7 +50,7 @@ func openFormat(r io.Reader, path string) (Opened, error) {
 	// a failed read fails again
 	o := Opened{R: io.MultiReader(bytes.NewReader(head), r), Head: lines.NewHead(head)}
 	if whole {
-		o.R = bytes.NewReader(head)
+		o.R = lines.Hold(head)
 	}
 	if text, ok := lines.Decode(o.R, head); ok {
 		if o = openText(text); len(o.Head.Text) == 0 {
