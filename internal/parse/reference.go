@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
@@ -482,22 +481,39 @@ var joiningWords = func() map[string]bool {
 	return m
 }()
 
+// joiningStarts are the letters that joiningWords of a length begin with.
+var joiningStarts = func() (starts [longestJoining + 1]lines.ByteSet) {
+	for w := range joiningWords {
+		starts[len(w)][w[0]] = true
+	}
+	return starts
+}()
+
+// isJoining says that a word, in letters of any size, is one of joiningWords.
+func isJoining(word []byte) bool {
+	if len(word) == 0 || len(word) > longestJoining || !joiningStarts[len(word)][lowerLetter(word[0])] {
+		return false
+	}
+	var lower [longestJoining]byte
+	for i, c := range word {
+		lower[i] = lowerLetter(c)
+	}
+	return joiningWords[string(lower[:len(word)])]
+}
+
+func lowerLetter(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
 // longestMarks is how many characters of a sentence or of Markdown stand on each side of a word, as
 // in **"because",**.
 const longestMarks = 4
 
 // longestJoining is the length of the longest of joiningWords.
 const longestJoining = len("because")
-
-func appendLower(b, word []byte) []byte {
-	for _, c := range word {
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		b = append(b, c)
-	}
-	return b
-}
 
 // leastWords is how many words a sentence has at least.
 const leastWords = 5
@@ -515,13 +531,12 @@ func isSentence(line []byte) bool {
 		return false
 	}
 	words, joining := 0, 0
-	var lower [longestJoining]byte
 	for w := range bytes.FieldsSeq(line) {
 		words++
 		if len(w) > longestJoining+2*longestMarks {
 			continue
 		}
-		if w = trimMarks(w); len(w) <= longestJoining && joiningWords[string(appendLower(lower[:0], w))] {
+		if isJoining(trimMarks(w)) {
 			joining++
 		}
 	}
@@ -531,7 +546,7 @@ func isSentence(line []byte) bool {
 // isForeign says that a line has enough letters of a script other than Latin.
 func isForeign(line []byte) bool {
 	const fewest = 6
-	if !slices.ContainsFunc(line, func(c byte) bool { return c >= utf8.RuneSelf }) {
+	if lines.IsASCII(line) {
 		return false
 	}
 	foreign := 0
