@@ -237,7 +237,8 @@ func (f *file) addEvents(events []event.Event) {
 }
 
 // dropSilent drops the sources of a file of which nothing comes onto the timeline, and whose lines
-// show no time and no writer, and the room for what it has not: most files of a bundle are settings.
+// show no time and no writer, and the room for what it has not: most files of a bundle are
+// settings.
 func (f *file) dropSilent() {
 	if f.events != nil && f.events.n == 0 {
 		f.events = nil

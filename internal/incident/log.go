@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
@@ -27,7 +28,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	var rows states.KubectlRows
 	want := func(line []byte) bool { return dumps.Pending() || kernel.wantsLine(line) }
 	in := f.input(r, want, &stats)
-	in.Literals, in.Go = wanted, func(f func()) { go f() }
+	in.Literals, in.Go, in.Spare = wanted, func(f func()) { go f() }, &spareRows
 	log := logReader{file: f}
 	maker := runningMaker{maker: f.newMaker()}
 	for rec, err := range read(in) {
@@ -77,6 +78,9 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	}
 	f.account.Component = f.mainComponent()
 }
+
+// spareRows keeps the memory of small logs: bundles hold 50 000.
+var spareRows sync.Pool
 
 // nameRelayedUnit names the kubelet as the writer of a line with one of its source files or texts,
 // which came under the tag of whoever started it or passed its lines on: docker, env, logger, a

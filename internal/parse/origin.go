@@ -41,7 +41,7 @@ var origins = []Origin{{end: ' ', times: 1}, {end: ' ', times: 2}, {end: ' ', ti
 // FindOrigin is the origin that most lines of head start with; nil when without it no more lines
 // are known than with it.
 func FindOrigin(head *lines.Head) *Origin {
-	if !logs.MayHaveHeaders(head) {
+	if !mayHaveHeaders(head) {
 		return nil
 	}
 	var best *Origin
@@ -69,6 +69,15 @@ func FindOrigin(head *lines.Head) *Origin {
 		}
 	}
 	return best
+}
+
+// mayHaveHeaders says that a header, or an entry of JSON, may stand somewhere in head: they have a
+// time of day, a bracket, the separator of /dev/kmsg, or a word of logrus or of a container's log.
+func mayHaveHeaders(head *lines.Head) bool {
+	if head.HoldsByte(':') || head.HoldsByte(']') || head.HoldsByte(';') || head.HoldsByte('{') {
+		return true
+	}
+	return head.MayHold("level=", "msg=", "stdout ", "stderr ")
 }
 
 // lengthIn is how much of a line stands before the line proper, if it has an origin.

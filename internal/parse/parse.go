@@ -96,11 +96,11 @@ var Formats = []Format{
 	{Name: "toml", Sniff: snapshots.SniffTOML, Reader: Data(snapshots.ReadTOML)},
 	{Name: "outline", Sniff: snapshots.SniffOutline, Reader: Data(snapshots.ReadOutline)},
 	{Name: "values", Sniff: snapshots.SniffValues, Reader: Data(snapshots.ReadValues), Placed: snapshots.IsValueFile},
-	{Name: "container", Sniff: logs.SniffContainer, Reader: Records(logs.ReadLines)},
-	{Name: "journal-short", Sniff: logs.SniffJournalShort, Reader: Records(logs.ReadLines)},
-	{Name: "dmesg", Sniff: logs.SniffDmesg, Reader: Records(logs.ReadLines)},
-	{Name: "klog", Sniff: logs.SniffKlog, Reader: Records(logs.ReadLines)},
-	{Name: "logrus", Sniff: logs.SniffLogrus, Reader: Records(logs.ReadLines)},
+	{Name: "container", Sniff: logs.Container.Sniff, Reader: Records(logs.ReadLines)},
+	{Name: "journal-short", Sniff: logs.JournalShort.Sniff, Reader: Records(logs.ReadLines)},
+	{Name: "dmesg", Sniff: logs.Dmesg.Sniff, Reader: Records(logs.ReadLines)},
+	{Name: "klog", Sniff: logs.Klog.Sniff, Reader: Records(logs.ReadLines)},
+	{Name: "logrus", Sniff: logs.Logrus.Sniff, Reader: Records(logs.ReadLines)},
 	{Name: Text, Sniff: logs.SniffText, Reader: Records(logs.ReadLines)},
 }
 

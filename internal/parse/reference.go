@@ -99,9 +99,9 @@ func mayQuote(f Format) bool {
 
 // isMostlyLog says that half of the lines have the header of a log.
 func isMostlyLog(head *lines.Head) bool {
-	stamped := 0
+	stamped, marks := 0, logs.Marks(head)
 	for n, line := range head.Lines {
-		if logs.IsHeaded(head, n) || IsJSONLog(line) {
+		if marks[n]&uint8(logs.Headed) != 0 || IsJSONLog(line) {
 			stamped++
 		}
 	}

@@ -3,7 +3,6 @@ package lines
 import (
 	"bytes"
 	"iter"
-	"sync"
 )
 
 // Row is a line and what it shows by itself. What it means may depend on the lines before it.
@@ -20,9 +19,14 @@ type Rows[T any] struct {
 	Scan func(b *Batch[T])
 	// Go runs a function beside the reading; nil does one after the other. What it runs has ended
 	// when the reading has.
-	Go func(func())
-	// Spare keeps a batch of few rows from one file to the next; nil makes one for each.
-	Spare *sync.Pool
+	Go    func(func())
+	Spare Spare // keeps the batch of few rows; nil makes one for each file
+}
+
+// Spare keeps memory from one file to the next, as a sync.Pool does. What it keeps is of one kind.
+type Spare interface {
+	Get() any
+	Put(memory any)
 }
 
 // Batch holds rows that are made and passed on together, and their text.

@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
@@ -19,9 +18,6 @@ type scannedLine struct {
 	searched, found bool
 }
 
-// spareRows keeps batches of rows: bundles hold 50 000 small logs.
-var spareRows sync.Pool
-
 // rowsAhead are the lines of the file, looked at ahead of their use.
 func (l *logReader) rowsAhead() lines.Rows[scannedLine] {
 	literals := l.Literals
@@ -31,7 +27,7 @@ func (l *logReader) rowsAhead() lines.Rows[scannedLine] {
 			b.Rows[i].Of.scanLine(lineBody(b.Rows[i].Bytes), coloured, literals)
 		}
 	}
-	return lines.Rows[scannedLine]{Lines: l.lines, Scan: scan, Go: l.Go, Spare: &spareRows}
+	return lines.Rows[scannedLine]{Lines: l.lines, Scan: scan, Go: l.Go, Spare: l.Spare}
 }
 
 // scanLine looks at a line without its carriage return. Coloured says that it may have colours.

@@ -8,91 +8,59 @@ import (
 
 // HasHeader says that a line has the header of a log beyond doubt.
 func HasHeader(line []byte) bool {
-	h := scanHeader(line)
-	return h.isSure()
+	return len(line) > 0 && line[0] != '{' && findMarks(line)&Headed != 0
 }
 
-// isSure says that the header is one of a log beyond doubt.
-func (h *header) isSure() bool {
-	return h.body == klog || h.body == logrus || h.body == terminal || h.container || h.carried && (h.carrier.Known || h.dmesg) && len(h.unit) > 0
-}
+// Mark is a format that the header of a line shows, or its JSON.
+type Mark uint8
 
-// The marks of a line that this package finds: what its header, or its JSON, shows.
+// The marks of a line. Headed is one that has the header of a log beyond doubt.
 const (
-	headedMark    uint8 = 1 << iota // see HasHeader
-	containerMark                   // see IsContainer
-	shortMark                       // of journalctl's text forms, or of syslog
-	dmesgMark                       // of the kernel's ring buffer
-	klogMark                        // see IsKlog
-	logrusMark                      // see IsLogrus
+	Headed       Mark = 1 << iota
+	Container         // the log files that the CRI and docker's json-file driver write
+	JournalShort      // journalctl's text forms, and syslog
+	Dmesg             // the kernel's ring buffer
+	Klog              // its text, and the JSON that the kubelet writes with --logging-format=json
+	Logrus            // or log/slog, as text, as JSON or as on a terminal, without a carrier
 )
 
-// marksOf are the marks of the lines of head. Each header is looked at once for all formats.
-func marksOf(head *lines.Head) []uint8 {
+// Marks are the marks of the lines of head. Each header is looked at once for all formats.
+func Marks(head *lines.Head) []uint8 {
 	if head.Marks == nil {
 		head.Marks = make([]uint8, len(head.Lines))
 		for i, line := range head.Lines {
-			head.Marks[i] = findMarks(line)
+			head.Marks[i] = uint8(findMarks(line))
 		}
 	}
 	return head.Marks
 }
 
-func findMarks(line []byte) (marks uint8) {
-	set := func(is bool, mark uint8) {
-		if is {
-			marks |= mark
-		}
-	}
+func findMarks(line []byte) Mark {
 	if line[0] == '{' {
-		set(IsContainer(line), containerMark)
-		set(IsKlog(line), klogMark)
-		set(IsLogrus(line), logrusMark)
-		return marks
+		return Container.when(IsContainer(line)) | Klog.when(IsKlog(line)) | Logrus.when(IsLogrus(line))
 	}
 	h := scanHeader(line)
 	inner := h.body == logrus || h.body == terminal
-	set(h.isSure(), headedMark)
-	set(h.container, containerMark)
-	set(h.body == banner || h.carried && !h.dmesg && (h.carrier.Known || h.host != nil), shortMark)
-	set(h.dmesg, dmesgMark)
-	set(h.body == klog && !h.carried, klogMark)
-	set(inner && !h.carried, logrusMark)
-	return marks
+	return Headed.when(h.body == klog || inner || h.container || h.carried && (h.carrier.Known || h.dmesg) && len(h.unit) > 0) |
+		Container.when(h.container) | Dmesg.when(h.dmesg) | JournalShort.when(h.body == banner || h.carried && !h.dmesg && (h.carrier.Known || h.host != nil)) |
+		Klog.when(h.body == klog && !h.carried) | Logrus.when(inner && !h.carried)
 }
 
-// sniffMarked makes a sniffer of a mark. A line that continues the one before need not have it.
-func sniffMarked(mark uint8) func(head *lines.Head) float64 {
-	return func(head *lines.Head) float64 {
-		marks := marksOf(head)
-		return lines.ShareOf(head, func(n int) lines.Sign {
-			if c := head.Lines[n][0]; c == ' ' || c == '\t' {
-				return lines.Silent
-			}
-			return lines.SignIf(marks[n]&mark != 0, lines.Proves)
-		})
+func (m Mark) when(is bool) Mark {
+	if is {
+		return m
 	}
+	return 0
 }
 
-// The sniffers of formats that a line's header, or its JSON, shows.
-var (
-	SniffContainer    = sniffMarked(containerMark) // the log files that the CRI and docker's json-file driver write
-	SniffJournalShort = sniffMarked(shortMark)     // journalctl's text forms, and syslog
-	SniffDmesg        = sniffMarked(dmesgMark)     // the kernel's ring buffer
-	SniffKlog         = sniffMarked(klogMark)
-	SniffLogrus       = sniffMarked(logrusMark)
-)
-
-// IsHeaded says that line n of head has the header of a log beyond doubt.
-func IsHeaded(head *lines.Head, n int) bool { return marksOf(head)[n]&headedMark != 0 }
-
-// MayHaveHeaders says that a header, or an entry of JSON, may stand somewhere in head: they have a
-// time of day, a bracket, the separator of /dev/kmsg, or a word of logrus or of a container's log.
-func MayHaveHeaders(head *lines.Head) bool {
-	if head.HoldsByte(':') || head.HoldsByte(']') || head.HoldsByte(';') || head.HoldsByte('{') {
-		return true
-	}
-	return head.MayHold("level=", "msg=", "stdout ", "stderr ")
+// Sniff is the share of the lines that have the mark. One that continues the one before need not.
+func (m Mark) Sniff(head *lines.Head) float64 {
+	return lines.ShareOf(head, func(n int) lines.Sign {
+		if c := head.Lines[n][0]; c == ' ' || c == '\t' {
+			return lines.Silent
+		}
+		return lines.SignIf(Marks(head)[n]&uint8(m) != 0, lines.Proves)
+	})
 }
 
 // SniffJournalJSON knows the entries on one line each, and those of json-pretty, of which the
@@ -114,35 +82,23 @@ func IsJournalJSON(line []byte) bool {
 	return len(line) > 0 && line[0] == '{' && (bytes.Contains(line, []byte(`"__REALTIME_TIMESTAMP":`)) || bytes.Contains(line, []byte(`"__CURSOR":`)))
 }
 
-// IsContainer knows the log files that the CRI and docker's json-file driver write for a container.
+// IsContainer knows an object that docker's json-file driver wrote.
 func IsContainer(line []byte) bool {
-	if line[0] == '{' {
-		return bytes.HasPrefix(line, []byte(`{"log":`)) && bytes.Contains(line, []byte(`"time":"`))
-	}
-	return scanHeader(line).container
+	return bytes.HasPrefix(line, []byte(`{"log":`)) && bytes.Contains(line, []byte(`"time":"`))
 }
 
 // IsProperty knows a line of the properties that follow some records of /dev/kmsg, as in Talos'
 // dmesg, each behind a blank: SUBSYSTEM=nvme, DEVICE=c245:1.
 func IsProperty(line []byte) bool { return lines.StartsWith(line, " SUBSYSTEM=", " DEVICE=") }
 
-// IsKlog knows klog's text, and the JSON that the kubelet writes with --logging-format=json.
+// IsKlog knows an object of the kubelet's.
 func IsKlog(line []byte) bool {
-	if line[0] == '{' {
-		return bytes.HasPrefix(line, []byte(`{"ts":`)) && bytes.Contains(line, []byte(`"msg":`))
-	}
-	h := scanHeader(line)
-	return h.body == klog && !h.carried
+	return bytes.HasPrefix(line, []byte(`{"ts":`)) && bytes.Contains(line, []byte(`"msg":`))
 }
 
-// IsLogrus knows a line of logrus or log/slog, as text, as JSON or as on a terminal, without a
-// carrier.
+// IsLogrus knows an object of logrus or log/slog.
 func IsLogrus(line []byte) bool {
-	if line[0] == '{' {
-		return bytes.Contains(line, []byte(`"msg":`)) && (bytes.Contains(line, []byte(`"time":`)) || bytes.Contains(line, []byte(`"ts":`)))
-	}
-	h := scanHeader(line)
-	return (h.body == logrus || h.body == terminal) && !h.carried
+	return line[0] == '{' && bytes.Contains(line, []byte(`"msg":`)) && (bytes.Contains(line, []byte(`"time":`)) || bytes.Contains(line, []byte(`"ts":`)))
 }
 
 // SniffText gives printable text just enough to be read when nothing knows it better. A
