@@ -54,7 +54,7 @@ func (d *Dump) Cut() bool { return d.inLog && len(d.Skips) > 0 }
 func ReadDumps(ctx context.Context, in Inputs) ([]*Dump, []File, error) {
 	r := reader{}
 	r.readFormat = func(ctx context.Context, f bundle.File, opened parse.Opened, slot *file) {
-		slot.wholeDumps = true
+		slot.gain().wholeDumps = true
 		switch read := opened.Reader.(type) {
 		case parse.Records:
 			if opened.Name == parse.Prose { // who asks for dumps means those that it quotes
@@ -148,10 +148,10 @@ func (f *file) readDumpsOfLog(ctx context.Context, read parse.Records, r io.Read
 // addDumpsWritten keeps the event of a record that says that a dump was written. It takes a copy,
 // so that the reader's record stays off the heap: there are millions of them.
 func (f *file) addDumpsWritten(rec event.Record) {
-	nameForeignUnit(&rec, f.place)
+	nameForeignUnit(&rec, *f.place)
 	for _, e := range messages.Append(nil, &rec) {
 		if e.Kind == event.KindDumpWritten {
-			f.events.addEvent(&e)
+			f.store().addEvent(&e)
 		}
 	}
 }
@@ -174,10 +174,10 @@ func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 		one := like
 		one.Dump, one.Program = part, programOf(part, like.Unit, f.account.Path)
 		one.digest = series.NewDigest(part)
-		if !f.wholeDumps {
+		if !f.has().wholeDumps {
 			one.observe()
 		}
-		f.dumps = append(f.dumps, &one)
+		f.gain().dumps = append(f.gain().dumps, &one)
 	}
 }
 
@@ -251,7 +251,7 @@ func (d *Dump) findEarlier(all []*Dump) *Dump {
 func joinDumps(files []*file, everyFile bool) []*Dump {
 	var all []*Dump
 	for _, f := range files {
-		all = append(all, f.dumps...)
+		all = append(all, f.has().dumps...)
 	}
 	byName, byProgram := dumpsWritten(files)
 	for _, d := range all { // before copies are folded: two files may hold the same goroutines at two times

@@ -22,24 +22,30 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// file is one input file while it is read, and what it gave.
+// file is one input file while it is read, and what it gave. Bundles hold 200 000: what most files
+// have not is in a part of its own.
 type file struct {
 	account  File
-	place    layout.Place // what the path shows
-	modified time.Time    // by the archive that it came in; zero when nothing says
-	link     *bundle.Link // of an entry that only points to a file; else nil
-	sources  *timeline.FileSources
-	events   eventStore
-	lines    *messages.Lines // what rules ask for by text
-	asked    int             // lines that hold it
-	watch    *lineWatch      // of the line that is watched; nil for most files
-	section  *parse.Section  // of a transcript, while it is read; nil for all other files
-	dumps    []*Dump
+	place    *layout.Place         // what the path shows
+	modified time.Time             // by the archive that it came in; zero when nothing says
+	sources  *timeline.FileSources // nil for a file that has none
+	events   *eventStore           // nil for a file that has none
+	lines    *messages.Lines       // what rules ask for by text
+	watch    *lineWatch            // of the line that is watched; nil for most files
+	section  *parse.Section        // of a transcript, while it is read; nil for all other files
 	// later runs what is left to do when the bytes of the file are in memory, while those that follow
 	// it in an archive are read; nil for a file that is no such member.
 	later chan<- func()
 	// isLate says that later has something of this file: it belongs to whoever runs that.
 	isLate bool
+	rare   *rarities // nil for most files
+}
+
+// rarities are what few files have.
+type rarities struct {
+	link  *bundle.Link // of an entry that only points to a file; else nil
+	asked int          // lines that hold what rules ask for by text
+	dumps []*Dump
 	// wholeDumps asks for dumps with their goroutines, and not for the events of these.
 	wholeDumps bool
 	// What makes sense only together with other files.
@@ -52,12 +58,56 @@ type file struct {
 	queried   time.Time     // when collect asked for it, by its manifest; zero when that is not known
 }
 
-func newFile(path string) *file {
+func newFile(path string) *file { return places{}.newFile(path) }
+
+// places keeps one of each place: most files of a bundle are in a few.
+type places map[layout.Place]*layout.Place
+
+func (p places) newFile(path string) *file {
 	place := layout.Of(path)
-	return &file{
-		account: File{Path: path, Note: place.Note}, place: place,
-		sources: timeline.NewFileSources(path, place.Foreign),
+	one := p[place]
+	if one == nil {
+		one = &place
+		p[place] = one
 	}
+	return &file{account: File{Path: path, Note: place.Note}, place: one}
+}
+
+// has is what the file has of the rarities: a copy, or none.
+func (f *file) has() (r rarities) {
+	if f.rare != nil {
+		r = *f.rare
+	}
+	return r
+}
+
+// gain is where the file keeps its rarities.
+func (f *file) gain() *rarities {
+	if f.rare == nil {
+		f.rare = &rarities{}
+	}
+	return f.rare
+}
+
+// store is where the file keeps its events.
+func (f *file) store() *eventStore {
+	if f.events == nil {
+		f.events = &eventStore{}
+	}
+	return f.events
+}
+
+// builder is the builder of a source, see [timeline.FileSources.Builder].
+func (f *file) builder(host, name string) *timeline.SourceBuilder {
+	return f.fileSources().Builder(host, name)
+}
+
+// fileSources is where the file keeps its sources.
+func (f *file) fileSources() *timeline.FileSources {
+	if f.sources == nil {
+		f.sources = timeline.NewFileSources(f.account.Path, f.place.Foreign)
+	}
+	return f.sources
 }
 
 // refusedFile is something that was not read, or not to its end: an entry of a bundle, or an input.
@@ -116,19 +166,19 @@ func (f *file) input(r io.Reader, want func(line []byte) bool, stats *lines.Stat
 }
 
 // sourceNamed is the builder of the source with that name, of lines that name no host.
-func (f *file) sourceNamed(name string) *timeline.SourceBuilder { return f.sources.Builder("", name) }
+func (f *file) sourceNamed(name string) *timeline.SourceBuilder { return f.builder("", name) }
 
 // listSources is what the file covers and shows about clocks, in a fixed order.
 func (f *file) listSources() []timeline.Source {
-	all := f.sources.List()
+	all, rare := f.sources.List(), f.has()
 	for i := range all {
 		s := &all[i]
 		s.Cut, s.Modified, s.Earlier = f.account.Err, f.modified, f.place.Earlier
 		if s.Cut == "" && strings.HasSuffix(s.Name, ".log") {
-			s.Until = f.queried
+			s.Until = rare.queried
 		}
 	}
-	if t := f.taken; t != nil && (t.All.Known || t.Face.Known && t.UTC.Known) {
+	if t := rare.taken; t != nil && (t.All.Known || t.Face.Known && t.UTC.Known) {
 		s := timeline.Source{File: f.account.Path}
 		if t.All.Known {
 			s.Seen = []event.Time{t.All}
@@ -161,15 +211,19 @@ func (f *file) mainComponent() string {
 // newMaker is a maker whose events are those of the file. Nothing of it stays when a log has been
 // read: bundles hold 200 000 files.
 func (f *file) newMaker() *eventMaker {
-	return &eventMaker{events: &f.events, lines: f.lines, asked: f.asked, watch: f.watch}
+	return &eventMaker{events: f.store(), lines: f.lines, asked: f.has().asked, watch: f.watch}
 }
 
 // takeMade takes over what a maker has besides events: the sources that these name, and the late
 // pairs.
 func (f *file) takeMade(m *eventMaker) {
 	m.makeLatest()
-	f.asked = m.asked
-	f.sources.AddNames(m.named)
+	if m.asked > 0 {
+		f.gain().asked = m.asked
+	}
+	if len(m.named) > 0 {
+		f.fileSources().AddNames(m.named)
+	}
 	for source, pairs := range m.latePairs {
 		source.AddLatePairs(pairs)
 	}
@@ -178,15 +232,19 @@ func (f *file) takeMade(m *eventMaker) {
 // addEvents keeps events as they are.
 func (f *file) addEvents(events []event.Event) {
 	for i := range events {
-		f.events.addEvent(&events[i])
+		f.store().addEvent(&events[i])
 	}
 }
 
 // dropSilent drops the sources of a file of which nothing comes onto the timeline, and whose lines
-// show no time and no writer: most files of a bundle are settings.
+// show no time and no writer, and the room for what it has not: most files of a bundle are
+// settings.
 func (f *file) dropSilent() {
-	if f.events.n == 0 && f.dumps == nil && f.tracePart == nil && f.summary == nil && f.taken == nil {
-		f.sources.DropSilent()
+	if f.events != nil && f.events.n == 0 {
+		f.events = nil
+	}
+	if r := f.has(); f.events == nil && r.dumps == nil && r.tracePart == nil && r.summary == nil && r.taken == nil && f.sources.IsSilent() {
+		f.sources = nil
 	}
 }
 
@@ -194,9 +252,12 @@ func (f *file) dropSilent() {
 // none.
 func (f *file) dropHosts(keep func(host string) bool) {
 	f.events.keepOnly(func(e *event.Event) bool { return keep(e.Host) })
-	f.dumps = slices.DeleteFunc(f.dumps, func(d *Dump) bool { return !keep(d.host) })
 	f.sources.DropHosts(keep)
+	if f.rare == nil {
+		return
+	}
+	f.rare.dumps = slices.DeleteFunc(f.rare.dumps, func(d *Dump) bool { return !keep(d.host) })
 	if !keep("") {
-		f.threads, f.legends = threads.Files{}, threads.Legends{}
+		f.rare.threads, f.rare.legends = threads.Files{}, threads.Legends{}
 	}
 }

@@ -164,8 +164,10 @@ func moveToTimeline(files []*file) timeline.Input {
 	events, sources := joinDumpEvents(files)
 	n, written := 0, 0
 	for _, f := range files {
-		n += f.events.n
-		if written += f.sources.Len(); f.taken != nil {
+		if f.events != nil {
+			n += f.events.n
+		}
+		if written += f.sources.Len(); f.has().taken != nil {
 			written++
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
@@ -27,7 +28,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	var rows states.KubectlRows
 	want := func(line []byte) bool { return dumps.Pending() || kernel.wantsLine(line) }
 	in := f.input(r, want, &stats)
-	in.Literals, in.Go = wanted, func(f func()) { go f() }
+	in.Literals, in.Go, in.Spare = wanted, func(f func()) { go f() }, &spareRows
 	log := logReader{file: f}
 	maker := runningMaker{maker: f.newMaker()}
 	for rec, err := range read(in) {
@@ -44,7 +45,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 			f.watch.noteRecord(rec, strings.TrimSuffix(source.Name, ".log"))
 		}
 		if rec.Wanted {
-			nameForeignUnit(&rec, f.place)
+			nameForeignUnit(&rec, *f.place)
 			log.addLoss(&rec)
 			found := dumps.Add(&rec)
 			f.addFoundDumps(found)
@@ -71,12 +72,15 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	f.addEvents(log.losses)
 	f.takeMade(maker.maker)
 	f.addStats(stats)
-	if f.asked > maxAsked && f.account.Err == "" {
+	if asked := f.has().asked; asked > maxAsked && f.account.Err == "" {
 		const text = "%d lines hold a text that rules ask for; only the first %d were shown to them"
-		f.account.Err = fmt.Sprintf(text, f.asked, maxAsked)
+		f.account.Err = fmt.Sprintf(text, asked, maxAsked)
 	}
 	f.account.Component = f.mainComponent()
 }
+
+// spareRows keeps the memory of small logs: bundles hold 50 000.
+var spareRows sync.Pool
 
 // nameRelayedUnit names the kubelet as the writer of a line with one of its source files or texts,
 // which came under the tag of whoever started it or passed its lines on: docker, env, logger, a
@@ -116,7 +120,7 @@ func (l *logReader) addToSource(rec *event.Record) *timeline.SourceBuilder {
 	}
 	if l.source == nil || rec.Unit != l.unit || rec.Host != l.host {
 		l.host, l.unit = rec.Host, rec.Unit
-		l.source = l.sources.Builder(rec.Host, l.sourceName(rec.Unit))
+		l.source = l.builder(rec.Host, l.sourceName(rec.Unit))
 	}
 	l.source.AddRecord(rec)
 	return l.source

@@ -299,8 +299,8 @@ var stallKinds = [][]event.Kind{{event.KindPLEGUnhealthy}, {event.KindRelistFail
 func (n *nodes) dropOtherNodes(files []*file, node string) {
 	objects := map[string]bool{}
 	for _, f := range files {
-		if f.object != "" {
-			objects[f.object] = true
+		if object := f.has().object; object != "" {
+			objects[object] = true
 		}
 	}
 	for _, f := range files {
@@ -316,7 +316,7 @@ func (n *nodes) dropOtherNodes(files []*file, node string) {
 		f.dropHosts(keep)
 		n.dropControllersOthers(f, node)
 		several := len(objects) > 1 || f.place.Cluster && node != ""
-		if several && f.object != "" && !n.isNameOfNode(f.object, node) {
+		if object := f.has().object; several && object != "" && !n.isNameOfNode(object, node) {
 			f.events.keepOnly(func(e *event.Event) bool {
 				return e.Kind == event.KindNodeCondition || e.Kind == event.KindKubeEvent
 			})

@@ -91,7 +91,7 @@ func (r *reader) readInputs(ctx context.Context, in Inputs) (files []*file, fail
 
 // walkInputs starts to read all files; those of wg are done when they have been read.
 func (r *reader) walkInputs(ctx context.Context, wg *sync.WaitGroup, in Inputs) (files []*file, failures []error) {
-	work := make(chan func())
+	work, known := make(chan func()), places{}
 	defer close(work)
 	for range runtime.GOMAXPROCS(0) { // not one for each file, whose stack would have to grow anew
 		wg.Go(func() {
@@ -113,7 +113,7 @@ func (r *reader) walkInputs(ctx context.Context, wg *sync.WaitGroup, in Inputs) 
 			}
 			continue
 		}
-		slot := newFile(f.Path)
+		slot := known.newFile(f.Path)
 		slot.lines, slot.modified, slot.watch = r.lines, f.ModTime, newWatch(f.Path, r.watched)
 		files = append(files, slot)
 		switch {
@@ -144,7 +144,10 @@ func copyMember(f bundle.File) func() (io.ReadCloser, error) {
 		return func() (io.ReadCloser, error) { return nil, err }
 	}
 	defer src.Close()
-	text := &copied{}
+	text, ok := spareCopies.Get().(*copied)
+	if !ok {
+		text = &copied{}
+	}
 	text.Grow(int(f.Size) + bytes.MinRead) // no second look for its end
 	if _, err := text.ReadFrom(src); err != nil {
 		return func() (io.ReadCloser, error) { return io.NopCloser(io.MultiReader(text, failing{err})), nil }
@@ -155,8 +158,19 @@ func copyMember(f bundle.File) func() (io.ReadCloser, error) {
 // copied is a whole member, which [parse.Open] need not copy again.
 type copied struct{ bytes.Buffer }
 
-// Close does nothing.
-func (*copied) Close() error { return nil }
+// spareCopies keeps the memory of members that were read, for others: of what was read nothing
+// stays but copies.
+var spareCopies sync.Pool
+
+// Close gives the memory back.
+func (c *copied) Close() error {
+	const most = 64 << 10
+	if c.Cap() <= most {
+		c.Reset()
+		spareCopies.Put(c)
+	}
+	return nil
+}
 
 // failing is a reader that only fails.
 type failing struct{ err error }
@@ -177,7 +191,7 @@ func joinMissing(failures []error, ended error) error {
 func unreadFile(err error) (slot *file, failed bool) {
 	if link, ok := errors.AsType[*bundle.Link](err); ok {
 		slot = newFile(link.Pos.File)
-		slot.link = link
+		slot.gain().link = link
 		return slot, false
 	}
 	if skip, ok := errors.AsType[*event.Skip](err); ok {
@@ -246,12 +260,12 @@ func rereadInputs(
 
 // followLinks says of every link whether what it points to was read under its own name.
 func followLinks(files []*file) {
-	if !slices.ContainsFunc(files, func(f *file) bool { return f.link != nil }) {
+	if !slices.ContainsFunc(files, func(f *file) bool { return f.has().link != nil }) {
 		return
 	}
 	read := map[string]bool{}
 	for _, f := range files {
-		if f.link != nil {
+		if f.has().link != nil {
 			continue
 		}
 		for name := f.account.Path; name != "." && name != "/" && !read[name]; name = path.Dir(name) {
@@ -259,12 +273,13 @@ func followLinks(files []*file) {
 		}
 	}
 	for _, f := range files {
-		if f.link == nil {
+		link := f.has().link
+		if link == nil {
 			continue
 		}
 		f.account.Format = "link"
-		f.account.Err = f.link.Reason
-		for _, target := range layout.Link(f.account.Path, f.link.Target, f.link.Hard) {
+		f.account.Err = link.Reason
+		for _, target := range layout.Link(f.account.Path, link.Target, link.Hard) {
 			if read[target] {
 				f.account.Note, f.account.Err = "link to "+target+", which is read", ""
 				break

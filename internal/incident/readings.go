@@ -23,21 +23,22 @@ type snapshot struct {
 func dateReadings(files []*file) {
 	snapshots := map[string]snapshot{} // by path; that of a directory ends with a slash
 	for _, f := range files {
-		if f.taken == nil {
+		taken := f.has().taken
+		if taken == nil {
 			continue
 		}
 		dir := path.Dir(f.account.Path)
-		for name, at := range f.taken.Files {
-			snapshots[path.Join(dir, name)] = snapshot{at, cmp.Or(f.taken.Node, dir)}
+		for name, at := range taken.Files {
+			snapshots[path.Join(dir, name)] = snapshot{at, cmp.Or(taken.Node, dir)}
 		}
-		if f.taken.All.Known {
+		if taken.All.Known {
 			root := collectorRoot(dir)
-			snapshots[root+"/"] = snapshot{f.taken.All, cmp.Or(f.place.Node, reportName(root))}
+			snapshots[root+"/"] = snapshot{taken.All, cmp.Or(f.place.Node, reportName(root))}
 		}
 	}
 	for _, f := range files {
 		if s, ok := snapshots[f.account.Path]; ok && s.at.Lacks == 0 {
-			f.queried = s.at.T
+			f.gain().queried = s.at.T
 		}
 		for e := range f.events.allEvents() {
 			listed := e.Kind == event.KindUnit && e.Open

@@ -33,9 +33,9 @@ func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader)
 		cover.addSample(&s)
 		switch {
 		case s.Legend != samples.NoLegend:
-			f.legends.Add(&s)
+			f.gain().legends.Add(&s)
 		case s.Part:
-			f.threads.Add(&s)
+			f.gain().threads.Add(&s)
 		default:
 			events = joined.Sample(events[:0], &s)
 			f.addEvents(events)
@@ -94,9 +94,11 @@ func joinSamples(files []*file) {
 	var legends threads.Legends
 	var first *file // with files of /proc: it keeps the events of all
 	for _, f := range files {
-		parts.Merge(&f.threads)
-		legends.Merge(&f.legends)
-		f.threads, f.legends = threads.Files{}, threads.Legends{}
+		if r := f.rare; r != nil {
+			parts.Merge(&r.threads)
+			legends.Merge(&r.legends)
+			r.threads, r.legends = threads.Files{}, threads.Legends{}
+		}
 		if first == nil && f.sources.Find("", threads.SourceThreads) != nil {
 			first = f
 		}
@@ -161,7 +163,7 @@ func joinCgroups(files []*file) {
 			return !joined
 		})
 		for i := range readings {
-			f.events.addEvent(&readings[i])
+			f.store().addEvent(&readings[i])
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package incident
 
 import (
-	"cmp"
 	"context"
 	"strings"
 
@@ -51,9 +50,11 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 		f.sourceNamed(name)
 	}
 	f.takeMade(maker)
-	f.object = cmp.Or(snapshot.Node(), f.object)
+	if node := snapshot.Node(); node != "" {
+		f.gain().object = node
+	}
 	if taken := snapshot.Taken(); taken.All.Known || len(taken.Files) > 0 || taken.Face.Known {
-		f.taken = &taken
+		f.gain().taken = &taken
 	}
 	f.addStats(stats)
 	f.account.Component = f.mainComponent()

@@ -51,6 +51,9 @@ func (s *eventStore) dropEvent(slot int) {
 // allEvents are the events that are kept, in the order of their slots.
 func (s *eventStore) allEvents() iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
+		if s == nil {
+			return
+		}
 		for _, chunk := range s.chunks {
 			for i := range chunk {
 				if chunk[i].Kind != "" && !yield(&chunk[i]) {
@@ -63,6 +66,9 @@ func (s *eventStore) allEvents() iter.Seq[*event.Event] {
 
 // keepOnly removes every event that keep refuses.
 func (s *eventStore) keepOnly(keep func(*event.Event) bool) {
+	if s == nil {
+		return
+	}
 	for c, chunk := range s.chunks {
 		for i := range chunk {
 			if chunk[i].Kind != "" && !keep(&chunk[i]) {

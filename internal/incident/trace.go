@@ -28,8 +28,8 @@ func ReadTraces(ctx context.Context, in Inputs, date *traces.Date) ([]*syscalls.
 	files, failures, err := r.readInputs(ctx, in)
 	var all []*syscalls.Summary
 	for _, f := range files {
-		if f.summary != nil {
-			all = append(all, f.summary)
+		if summary := f.has().summary; summary != nil {
+			all = append(all, summary)
 		}
 	}
 	return all, accountsOf(files), joinMissing(failures, err)
@@ -81,7 +81,7 @@ func (r *traceReader) readTrace(ctx context.Context, f bundle.File, in parse.Ope
 func (r *traceReader) readWholeTrace(ctx context.Context, in parse.Opened, slot *file) {
 	var stats lines.Stats
 	files := traceFiles{all: []*file{slot}}
-	maker := r.newMaker(slot.account.Path, traces.ReadForm(in.Head), files)
+	maker := r.newMaker(slot.account.Path, traces.ReadForm(in.Head.Text), files)
 	input := traces.Input{Input: slot.input(in.R, nil, &stats), Calls: maker.callFilter()}
 	input.Go = func(f func()) { go f() }
 	r.readCalls(ctx, traces.Read(input), files, maker)
@@ -90,7 +90,7 @@ func (r *traceReader) readWholeTrace(ctx context.Context, in parse.Opened, slot 
 }
 
 func (r *traceReader) keepTracePart(f bundle.File, in *parse.Opened, slot *file) bool {
-	part, ok := traces.NewPart(f.Path, in.Head)
+	part, ok := traces.NewPart(f.Path, in.Head.Text)
 	switch {
 	case ok && !f.Stream:
 		part.Open = slot.watch.tapOpener(parse.TextOpener(f.Path, f.Open))
@@ -98,7 +98,7 @@ func (r *traceReader) keepTracePart(f bundle.File, in *parse.Opened, slot *file)
 		in.R, ok = part.Hold(in.R, &r.room)
 	}
 	if ok {
-		slot.tracePart = part
+		slot.gain().tracePart = part
 	}
 	return ok
 }
@@ -108,8 +108,8 @@ func (r *traceReader) readSets(ctx context.Context, files []*file) {
 	var parts []*traces.Part
 	byPath := map[string]*file{}
 	for _, f := range files {
-		if f.tracePart != nil {
-			parts = append(parts, f.tracePart)
+		if part := f.has().tracePart; part != nil {
+			parts = append(parts, part)
 			byPath[f.account.Path] = f
 		}
 	}
@@ -243,7 +243,7 @@ func (t *traceEvents) addEvents(made []event.Event) {
 	for i := range made {
 		f := t.files.fileAt(made[i].Pos().File)
 		f.watch.noteEvent(&made[i])
-		f.events.addEvent(&made[i])
+		f.store().addEvent(&made[i])
 	}
 	t.made = made
 }
@@ -275,5 +275,5 @@ func (t *traceSummary) finishTrace() {
 		}
 	}
 	t.Finish(stats)
-	t.files.all[0].summary = t.Summary
+	t.files.all[0].gain().summary = t.Summary
 }

@@ -37,14 +37,15 @@ type Place struct {
 func Of(file string) Place {
 	segments, cut := splitPath(file)
 	lower := lowerSegments(segments)
-	p := Place{Cluster: isCluster(lower), Node: nodeOf(segments, lower)}
+	letters := firstLetters(lower)
+	p := Place{Cluster: isCluster(lower, letters), Node: nodeOf(segments, lower, letters)}
 	if cut {
 		p.Note = "sos kept only its end"
 	}
 	for i := range rows {
 		r := &rows[i]
 		for j := range r.patterns {
-			if _, ok := r.patterns[j].match(lower); !ok {
+			if _, ok := r.patterns[j].match(lower, letters); !ok {
 				continue
 			}
 			p.Component, p.Foreign, p.Earlier = r.Component, r.Foreign, r.Earlier
@@ -75,14 +76,14 @@ func lowerSegments(segments []string) []string {
 }
 
 // isCluster says that the file is an answer of the cluster's API.
-func isCluster(lower []string) bool {
-	return slices.ContainsFunc(clusterPatterns, func(p pattern) bool { _, ok := p.match(lower); return ok })
+func isCluster(lower []string, letters letterSet) bool {
+	return slices.ContainsFunc(clusterPatterns, func(p pattern) bool { _, ok := p.match(lower, letters); return ok })
 }
 
 // nodeOf is the name of the node that a directory of the path is named after.
-func nodeOf(segments, lower []string) string {
+func nodeOf(segments, lower []string, letters letterSet) string {
 	for i := range nodePatterns {
-		if at, ok := nodePatterns[i].match(lower); ok && !slices.Contains(noNodes, segments[at]) {
+		if at, ok := nodePatterns[i].match(lower, letters); ok && !slices.Contains(noNodes, segments[at]) {
 			return segments[at]
 		}
 	}
@@ -120,7 +121,26 @@ var packings = []string{".gz", ".xz", ".bz2", ".zst"}
 // NODE the name of a node; a last segment ** is everything below.
 type pattern struct {
 	segments []segment
-	below    bool // a last ** follows
+	letters  letterSet // of the segments that do not begin with any text
+	below    bool      // a last ** follows
+}
+
+// letterSet holds what segments begin with: a bit for each letter, which a few signs share. Most
+// patterns need one that a path has not.
+type letterSet uint64
+
+func (s *letterSet) add(segment string) {
+	if segment != "" {
+		*s |= 1 << (segment[0] & 63)
+	}
+}
+
+// firstLetters are what the segments of a path begin with.
+func firstLetters(segments []string) (set letterSet) {
+	for _, s := range segments {
+		set.add(s)
+	}
+	return set
 }
 
 // segment is one of a pattern. Case does not count, and all characters but * are literal.
@@ -137,7 +157,11 @@ func parsePatterns(texts []string) (all []pattern) {
 		p := pattern{below: below}
 		for s := range strings.SplitSeq(text, "/") {
 			parts := strings.Split(strings.ToLower(s), "*")
-			p.segments = append(p.segments, segment{node: s == "NODE", first: parts[0], parts: parts[1:]})
+			want := segment{node: s == "NODE", first: parts[0], parts: parts[1:]}
+			if !want.node {
+				p.letters.add(want.first)
+			}
+			p.segments = append(p.segments, want)
 		}
 		all = append(all, p)
 	}
@@ -145,8 +169,11 @@ func parsePatterns(texts []string) (all []pattern) {
 }
 
 // match says whether a path ends with the pattern, and where in it the segment is that is its NODE;
-// -1 without one.
-func (p *pattern) match(lower []string) (node int, ok bool) {
+// -1 without one. The letters are those of the path.
+func (p *pattern) match(lower []string, letters letterSet) (node int, ok bool) {
+	if p.letters&^letters != 0 {
+		return -1, false
+	}
 	last := len(lower) - len(p.segments)
 	if !p.below {
 		return p.matchFrom(lower, last)

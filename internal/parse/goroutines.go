@@ -15,14 +15,14 @@ var pprofGoroutines = []byte{0x0a, 4, 8, 1, 16, 2, 0x12}
 // (debug=1 and 2), the profile in protocol buffers, and delve's lists and stacks. Reading them is
 // package stackdump's work. A text that has lines of a log, too, is a log that carries a dump: of a
 // fatal error the line that says which stands above its stacks.
-func sniffGoroutines(head []byte) float64 {
-	if bytes.HasPrefix(head, pprofGoroutines) || bytes.HasPrefix(head, []byte("goroutine profile: total ")) {
+func sniffGoroutines(head *lines.Head) float64 {
+	if bytes.HasPrefix(head.Text, pprofGoroutines) || bytes.HasPrefix(head.Text, []byte("goroutine profile: total ")) {
 		return 1
 	}
-	if !lines.MayHold(head, "oroutine", "0x") { // one of which stands in every line that proves a dump
+	if !head.MayHold("oroutine", "0x") { // one of which stands in every line that proves a dump
 		return 0
 	}
-	logged, headless := false, startsWithFrames(head)
+	logged, headless := false, startsWithFrames(head.Text)
 	share := lines.Share(head, func(line []byte) lines.Sign {
 		line = bytes.TrimPrefix(line, []byte("* ")) // delve marks the goroutine that it is in
 		switch {

@@ -15,7 +15,7 @@ type Opened struct {
 	// R is the whole file from its first byte, without the prefix that quoting put before its
 	// lines.
 	R    io.Reader
-	Head []byte // its first bytes, at most 64 KiB, as R gives them; not to be written to
+	Head *lines.Head // its first bytes, as R gives them
 }
 
 // ErrEmpty says that a file has no bytes.
@@ -48,20 +48,20 @@ func openFormat(r io.Reader, path string) (Opened, error) {
 		return Opened{}, err
 	}
 	// a failed read fails again
-	o := Opened{R: io.MultiReader(bytes.NewReader(head), r), Head: head}
+	o := Opened{R: io.MultiReader(bytes.NewReader(head), r), Head: lines.NewHead(head)}
 	if whole {
-		o.R = bytes.NewReader(head)
+		o.R = lines.Hold(head)
 	}
 	if text, ok := lines.Decode(o.R, head); ok {
-		if o = openText(text); len(o.Head) == 0 {
+		if o = openText(text); len(o.Head.Text) == 0 {
 			return Opened{}, ErrEmpty
 		}
 	}
-	if o = o.restored(path); len(o.Head) == 0 {
+	if o = o.restored(path); len(o.Head.Text) == 0 {
 		return Opened{}, ErrEmpty
 	}
-	head = o.Head
-	format, ok := Detect(head, path)
+	head = o.Head.Text
+	format, ok := detect(o.Head, path)
 	if !ok {
 		return o, nil
 	}
@@ -73,8 +73,9 @@ func openFormat(r io.Reader, path string) (Opened, error) {
 	if prefix == nil {
 		return o.withoutOrigin(path), nil
 	}
-	bare, _ := io.ReadAll(lines.WithoutPrefix(bytes.NewReader(head), prefix)) // cannot fail
-	if inner, known := Detect(bare, path); known && inner.Name != Text {
+	text, _ := io.ReadAll(lines.WithoutPrefix(bytes.NewReader(head), prefix)) // cannot fail
+	bare := lines.NewHead(text)
+	if inner, known := detect(bare, path); known && inner.Name != Text {
 		return Opened{Format: inner, R: lines.WithoutPrefix(o.R, prefix), Head: bare}, nil
 	}
 	return o.withoutOrigin(path), nil
@@ -84,7 +85,7 @@ func openFormat(r io.Reader, path string) (Opened, error) {
 func openText(text io.Reader) Opened {
 	head := make([]byte, lines.HeadSize)
 	n, _ := io.ReadFull(text, head) // it fails again
-	return Opened{R: io.MultiReader(bytes.NewReader(head[:n]), text), Head: head[:n]}
+	return Opened{R: io.MultiReader(bytes.NewReader(head[:n]), text), Head: lines.NewHead(head[:n])}
 }
 
 // maxRestored is how often a text is restored: a page of a mail that quotes what cat -n printed.
@@ -103,10 +104,10 @@ func (o Opened) restored(path string) Opened {
 		}
 		o = openText(restore(o.R))
 	}
-	if bytes.IndexByte(o.Head, '\x1b') < 0 {
+	if !o.Head.HoldsByte('\x1b') {
 		return o
 	}
-	format, known := Detect(o.Head, path)
+	format, known := detect(o.Head, path)
 	if _, log := format.Reader.(Records); known && log && format.Name != Text {
 		return o
 	}
@@ -123,8 +124,9 @@ func (o Opened) withoutOrigin(path string) Opened {
 	// reading learns more names: the file is read by what is known at its start, too
 	again := *origin
 	again.seen = maps.Clone(origin.seen)
-	bare, _ := io.ReadAll(WithoutOrigin(bytes.NewReader(o.Head), &again)) // cannot fail
-	inner, known := Detect(bare, path)
+	text, _ := io.ReadAll(WithoutOrigin(bytes.NewReader(o.Head.Text), &again)) // cannot fail
+	bare := lines.NewHead(text)
+	inner, known := detect(bare, path)
 	if !known || inner.Name == Text {
 		return o
 	}

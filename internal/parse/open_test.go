@@ -43,7 +43,7 @@ func TestOpen(t *testing.T) {
 			out, err := io.ReadAll(in.R)
 			require.ErrorIs(t, err, broken, "an error of the reader is not lost")
 			require.Equal(t, tc.out, string(out))
-			require.True(t, strings.HasPrefix(tc.out, string(in.Head)))
+			require.True(t, strings.HasPrefix(tc.out, string(in.Head.Text)))
 		})
 	}
 	_, err := Open(strings.NewReader(""), "file")

@@ -39,7 +39,7 @@ func opened(t testing.TB, data []byte) string {
 	}
 	text, err := io.ReadAll(o.R)
 	require.NoError(t, err)
-	require.True(t, bytes.HasPrefix(text, o.Head), "the head is the start")
+	require.True(t, bytes.HasPrefix(text, o.Head.Text), "the head is the start")
 	if o.Name == "" {
 		return "unknown\n"
 	}

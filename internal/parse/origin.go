@@ -40,13 +40,16 @@ var origins = []Origin{{end: ' ', times: 1}, {end: ' ', times: 2}, {end: ' ', ti
 
 // FindOrigin is the origin that most lines of head start with; nil when without it no more lines
 // are known than with it.
-func FindOrigin(head []byte) *Origin {
+func FindOrigin(head *lines.Head) *Origin {
+	if !mayHaveHeaders(head) {
+		return nil
+	}
 	var best *Origin
 	most, least := 0, 0
 	for _, o := range origins {
 		all, known, size := 0, 0, 0
-		left := bytes.Count(head, []byte{'\n'}) + 1
-		for line := range lines.OfHead(head) {
+		left := len(head.Lines)
+		for _, line := range head.Lines {
 			if known+left < all-known {
 				break // less than half, whatever follows
 			}
@@ -66,6 +69,15 @@ func FindOrigin(head []byte) *Origin {
 		}
 	}
 	return best
+}
+
+// mayHaveHeaders says that a header, or an entry of JSON, may stand somewhere in head: they have a
+// time of day, a bracket, the separator of /dev/kmsg, or a word of logrus or of a container's log.
+func mayHaveHeaders(head *lines.Head) bool {
+	if head.HoldsByte(':') || head.HoldsByte(']') || head.HoldsByte(';') || head.HoldsByte('{') {
+		return true
+	}
+	return head.MayHold("level=", "msg=", "stdout ", "stderr ")
 }
 
 // lengthIn is how much of a line stands before the line proper, if it has an origin.

@@ -27,12 +27,11 @@ import (
 // last pair. Records come in the order in which they are complete.
 type Format struct {
 	Name string
-	// Sniff is the share of head's lines that the format understands, 0 to 1. Head may end inside a
-	// line.
-	Sniff func(head []byte) float64
+	// Sniff is the share of head's lines that the format understands, 0 to 1.
+	Sniff func(head *lines.Head) float64
 	// Named says that a file is of the format by where it stands, with a look at its head: some
 	// cannot be recognized by content alone. Nil for most.
-	Named   func(file string, head []byte) bool
+	Named   func(file string, head *lines.Head) bool
 	Reader  Reader // what its files hold, and the function that reads it
 	Entries bool   // it is no text: what counts as a line, and has its number, is an entry
 	// Sorted says that the records come in the order of time, whatever that of the lines is, and that
@@ -97,11 +96,11 @@ var Formats = []Format{
 	{Name: "toml", Sniff: snapshots.SniffTOML, Reader: Data(snapshots.ReadTOML)},
 	{Name: "outline", Sniff: snapshots.SniffOutline, Reader: Data(snapshots.ReadOutline)},
 	{Name: "values", Sniff: snapshots.SniffValues, Reader: Data(snapshots.ReadValues), Placed: snapshots.IsValueFile},
-	{Name: "container", Sniff: lines.Sniffer(logs.IsContainer), Reader: Records(logs.ReadLines)},
-	{Name: "journal-short", Sniff: lines.Sniffer(logs.IsJournalShort), Reader: Records(logs.ReadLines)},
-	{Name: "dmesg", Sniff: lines.Sniffer(logs.IsDmesg), Reader: Records(logs.ReadLines)},
-	{Name: "klog", Sniff: lines.Sniffer(logs.IsKlog), Reader: Records(logs.ReadLines)},
-	{Name: "logrus", Sniff: lines.Sniffer(logs.IsLogrus), Reader: Records(logs.ReadLines)},
+	{Name: "container", Sniff: logs.Container.Sniff, Reader: Records(logs.ReadLines)},
+	{Name: "journal-short", Sniff: logs.JournalShort.Sniff, Reader: Records(logs.ReadLines)},
+	{Name: "dmesg", Sniff: logs.Dmesg.Sniff, Reader: Records(logs.ReadLines)},
+	{Name: "klog", Sniff: logs.Klog.Sniff, Reader: Records(logs.ReadLines)},
+	{Name: "logrus", Sniff: logs.Logrus.Sniff, Reader: Records(logs.ReadLines)},
 	{Name: Text, Sniff: logs.SniffText, Reader: Records(logs.ReadLines)},
 }
 
@@ -111,7 +110,9 @@ func TextFormat() Format { return Formats[len(Formats)-1] }
 // Detect names the format of a file by its first bytes, which must be at least a few lines. Ok is
 // false when no format understands half of them. The path only breaks ties (of two equal scores the
 // one whose name is part of it wins), but for the formats that are known by it.
-func Detect(head []byte, file string) (f Format, ok bool) {
+func Detect(head []byte, file string) (f Format, ok bool) { return detect(lines.NewHead(head), file) }
+
+func detect(head *lines.Head, file string) (f Format, ok bool) {
 	for _, g := range Formats {
 		if g.Named != nil && g.Named(file, head) {
 			return g, true

@@ -45,7 +45,7 @@ func TestSniff(t *testing.T) {
 		require.Equal(t, path.Dir(name), f.Name, name)
 		fmt.Fprintf(&out, "%s:", name)
 		for _, g := range parse.Formats {
-			if score := g.Sniff(head); score > 0 {
+			if score := g.Sniff(lines.NewHead(head)); score > 0 {
 				fmt.Fprintf(&out, " %s=%.2f", g.Name, score)
 			}
 		}
@@ -306,7 +306,7 @@ func FuzzParse(f *testing.F) {
 			want = func(line []byte) bool { return len(line)%2 == 0 }
 		}
 		for _, g := range parse.Formats {
-			score := g.Sniff(data)
+			score := g.Sniff(lines.NewHead(data))
 			require.True(t, score >= 0 && score <= 1, "%s sniffs %v", g.Name, score)
 			first := parsetest.Read(t, g, data, want)
 			again := parsetest.ReadInput(t, g, data, traces.Input{Input: lines.Input{Want: want, Go: beside}})

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
@@ -24,7 +23,7 @@ type Reference struct {
 	// a log whatever its name.
 	isNamed func(file string) bool
 	// isContent knows it by the first bytes, of a file that is neither a log nor prose.
-	isContent func(head []byte) bool
+	isContent func(head *lines.Head) bool
 }
 
 func (Reference) reader() {}
@@ -99,15 +98,14 @@ func mayQuote(f Format) bool {
 }
 
 // isMostlyLog says that half of the lines have the header of a log.
-func isMostlyLog(head []byte) bool {
-	all, stamped := 0, 0
-	for line := range lines.OfHead(head) {
-		all++
-		if logs.HasHeader(line) || len(line) > 0 && IsJSONLog(line) {
+func isMostlyLog(head *lines.Head) bool {
+	stamped, marks := 0, logs.Marks(head)
+	for n, line := range head.Lines {
+		if marks[n]&uint8(logs.Headed) != 0 || IsJSONLog(line) {
 			stamped++
 		}
 	}
-	return stamped > 0 && stamped*2 >= all
+	return stamped > 0 && stamped*2 >= len(head.Lines)
 }
 
 // IsJSONLog says that a line is an entry of a log that is written as JSON.
@@ -143,13 +141,13 @@ const fewestSymbols, longestStack = 8, 64
 // isSymbolList knows kallsyms and System.map, available_filter_functions, bpftrace -l and perf
 // list, also what grep took out of them. Names alone are a list where they are more than any stack
 // has, or where no thread can have this stack: it begins nowhere.
-func isSymbolList(head []byte) bool {
-	if bytes.Count(head, []byte{'\n'})+1 < fewestSymbols {
+func isSymbolList(head *lines.Head) bool {
+	if len(head.Lines) < fewestSymbols {
 		return false
 	}
 	all, known, bare, named := 0, 0, 0, 0
 	ends := false
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		if isOther := all - known - bare; isOther > 4 && isOther*4 > all {
 			return false
 		}
@@ -203,9 +201,9 @@ var historyNumber = regexp.MustCompile(`^(\s*\d+\*? +(\[?\d{2,4}[-/]\d{2}[-/]\d{
 var historyStamp = regexp.MustCompile(`^#\d{9,11}$`)
 
 // isHistory knows lines that are all commands: of a session there would be answers between them.
-func isHistory(head []byte) bool {
+func isHistory(head *lines.Head) bool {
 	all, known := 0, 0
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		if line[0] == '#' && historyStamp.Match(line) {
 			continue
 		}
@@ -258,16 +256,18 @@ func compile(patterns ...string) func() []*regexp.Regexp {
 	})
 }
 
-func hasAll(head []byte, literal string, all func() []*regexp.Regexp) bool {
-	return bytes.Contains(head, []byte(literal)) &&
-		!slices.ContainsFunc(all(), func(r *regexp.Regexp) bool { return !r.Match(head) })
+func hasAll(head *lines.Head, literal string, all func() []*regexp.Regexp) bool {
+	return head.Holds(literal) &&
+		!slices.ContainsFunc(all(), func(r *regexp.Regexp) bool { return !r.Match(head.Text) })
 }
 
-// patternParts are what regular expressions have and messages have not.
-var patternParts = lines.NewLiterals([]string{
+// patternTexts are what regular expressions have and messages have not.
+var patternTexts = []string{
 	"%s", "%d", "%v", "%q", "%ld", "%lu", // of printf, as strings finds them in a program
 	".*", ".+", `\d`, `\w`, `\s`, `\S`, `\.`, `\[`, `\(`, `\{`, `\|`, "[^", "(?:", "(?P<", "(?i)", "[0-9]", "[a-z", "[A-Z", "%{",
-})
+}
+
+var patternParts = lines.NewLiterals(patternTexts)
 
 // patternKey starts a line that gives a program a pattern.
 var patternKey = regexp.MustCompile(`(?i)^[\s"-]*(pattern|regex|regexp|regex_?pattern|match|grok|expression|query)"?\s*[:=]`)
@@ -275,8 +275,10 @@ var patternKey = regexp.MustCompile(`(?i)^[\s"-]*(pattern|regex|regexp|regex_?pa
 // queryLine asks for a text: in LogQL, by grep in a script, in a filter of rsyslog or fluent-bit.
 var queryLine = regexp.MustCompile(`\|[=~] ?["` + "`" + `]|\be?grep (-\w+ )*['"]|:msg, *!?(contains|regex|startswith|isequal|ereregex)|(?i)^[\s-]*(search|regex|exclude|pattern|match|query|expr)"?(\s*[:=]|\s+\S)`)
 
-// mayQuery is what a queryLine holds, cheap to look for.
-var mayQuery = lines.NewLiterals([]string{"|= ", "|~ ", "grep ", ":msg,", "earch", "egex", "xclude", "attern", "atch", "uery", "xpr"})
+// queryTexts are what a queryLine holds, cheap to look for.
+var queryTexts = []string{"|= ", "|~ ", "grep ", ":msg,", "earch", "egex", "xclude", "attern", "atch", "uery", "xpr"}
+
+var mayQuery = lines.NewLiterals(queryTexts)
 
 // promptLine is one that somebody typed in a session, with the command.
 var promptLine = regexp.MustCompile(`^\s*(?:\[?[\w.-]+@[\w.-]+[^#$]{0,60})?[#$] (\S+)`)
@@ -292,18 +294,18 @@ func isTyped(line []byte) bool {
 // isRules knows a file by the words of its language, and a list of regular expressions, formats or
 // queries by them.
 // What an API server says of its objects, in which programs may have their rules, is read.
-func isRules(head []byte) bool {
+func isRules(head *lines.Head) bool {
 	for _, mark := range ruleMarks {
 		if !hasAll(head, mark.literal, mark.all) {
 			continue
 		}
-		return !bytes.Contains(head, []byte("apiVersion")) || bytes.Contains(head, []byte("PrometheusRule"))
+		return !head.Holds("apiVersion") || head.Holds("PrometheusRule")
 	}
-	if !lines.MayHoldAny(head, mayQuery) && !lines.MayHoldAny(head, patternParts) { // as most files
+	if !head.MayHold(queryTexts...) && !head.MayHold(patternTexts...) { // as most files
 		return false
 	}
 	all, patterns, keyed, queries := 0, 0, 0, 0
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		if isTyped(line) {
 			return false // what follows is an answer
 		}
@@ -346,7 +348,7 @@ var sourceMarks = []struct {
 	{"@@ -", compile(`(?m)^@@ -\d+(,\d+)? \+\d+(,\d+)? @@`)},                                  // a patch
 }
 
-func isSource(head []byte) bool {
+func isSource(head *lines.Head) bool {
 	for _, mark := range sourceMarks {
 		if hasAll(head, mark.literal, mark.all) {
 			return true
@@ -377,16 +379,16 @@ var (
 const leastQuotes = 50
 
 // isManual knows manual pages, and pages of the web.
-func isManual(head []byte) bool {
-	return webPage.Match(head) ||
-		(bytes.Contains(head, []byte("SYNOPSIS")) || bytes.Contains(head, []byte(".TH "))) && len(manPage.FindAll(head, 3)) == 3
+func isManual(head *lines.Head) bool {
+	return webPage.Match(head.Text) ||
+		(head.Holds("SYNOPSIS") || head.Holds(".TH ")) && len(manPage.FindAll(head.Text, 3)) == 3
 }
 
 // explains says that a page of sentences explains programs in general: it quotes no more than a
 // line here and there, or it links to other pages of a project. A page about an incident quotes
 // more.
-func explains(head []byte, t *textCount) bool {
-	return t.markdown > 0 && (t.all > leastQuotes && t.all > t.logs*leastQuotes || pageLink.Match(head))
+func explains(head *lines.Head, t *textCount) bool {
+	return t.markdown > 0 && (t.all > leastQuotes && t.all > t.logs*leastQuotes || pageLink.Match(head.Text))
 }
 
 // --- prose
@@ -418,12 +420,12 @@ var markdownSign = regexp.MustCompile("^(#{1,6} \\S|```|~~~|\\|[ -]|[-*] \\[[ x]
 var machineSign = regexp.MustCompile(`\+0x[0-9a-f]+|\[<|^goroutine \d+|\.go:\d+|^\S+\(.*\)\s*=|^\s*[\w.-]+=\S+$|^\s*"?[\w /().-]+"?: {2,}\S|\S {3,}\S+ {2,}\S|^[\[({<]|[{\[]$|^[$#%] |rpc error: code = | \(0x[0-9a-f]+`)
 
 // countText counts the lines of a text by what they are, where it holds sentences at all.
-func countText(head []byte) (t textCount) {
+func countText(head *lines.Head) (t textCount) {
 	if !hasSentences(head) {
 		return t
 	}
 	seen := map[string]bool{}
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		t.all++
 		line = logs.TrimQuotation(line)
 		switch {
@@ -446,9 +448,9 @@ func countText(head []byte) (t textCount) {
 }
 
 // hasSentences says that a text may be prose: most files of a node need no closer look.
-func hasSentences(head []byte) bool {
+func hasSentences(head *lines.Head) bool {
 	n := 0
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		if isSentence(line) {
 			if n++; n >= 2 {
 				return true
@@ -479,22 +481,39 @@ var joiningWords = func() map[string]bool {
 	return m
 }()
 
+// joiningStarts are the letters that joiningWords of a length begin with.
+var joiningStarts = func() (starts [longestJoining + 1]lines.ByteSet) {
+	for w := range joiningWords {
+		starts[len(w)][w[0]] = true
+	}
+	return starts
+}()
+
+// isJoining says that a word, in letters of any size, is one of joiningWords.
+func isJoining(word []byte) bool {
+	if len(word) == 0 || len(word) > longestJoining || !joiningStarts[len(word)][lowerLetter(word[0])] {
+		return false
+	}
+	var lower [longestJoining]byte
+	for i, c := range word {
+		lower[i] = lowerLetter(c)
+	}
+	return joiningWords[string(lower[:len(word)])]
+}
+
+func lowerLetter(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		c += 'a' - 'A'
+	}
+	return c
+}
+
 // longestMarks is how many characters of a sentence or of Markdown stand on each side of a word, as
 // in **"because",**.
 const longestMarks = 4
 
 // longestJoining is the length of the longest of joiningWords.
 const longestJoining = len("because")
-
-func appendLower(b, word []byte) []byte {
-	for _, c := range word {
-		if c >= 'A' && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		b = append(b, c)
-	}
-	return b
-}
 
 // leastWords is how many words a sentence has at least.
 const leastWords = 5
@@ -512,13 +531,12 @@ func isSentence(line []byte) bool {
 		return false
 	}
 	words, joining := 0, 0
-	var lower [longestJoining]byte
 	for w := range bytes.FieldsSeq(line) {
 		words++
 		if len(w) > longestJoining+2*longestMarks {
 			continue
 		}
-		if w = trimMarks(w); len(w) <= longestJoining && joiningWords[string(appendLower(lower[:0], w))] {
+		if isJoining(trimMarks(w)) {
 			joining++
 		}
 	}
@@ -528,7 +546,7 @@ func isSentence(line []byte) bool {
 // isForeign says that a line has enough letters of a script other than Latin.
 func isForeign(line []byte) bool {
 	const fewest = 6
-	if !slices.ContainsFunc(line, func(c byte) bool { return c >= utf8.RuneSelf }) {
+	if lines.IsASCII(line) {
 		return false
 	}
 	foreign := 0

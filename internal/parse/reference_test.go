@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // formatOf is the format that Open finds.
@@ -90,9 +92,9 @@ func FuzzReferences(f *testing.F) {
 	f.Add("a.md", "# the\n\nit is what it is and was\n")
 	f.Fuzz(func(t *testing.T, file, text string) {
 		for range 2 {
-			o := Opened{Format: Format{Name: Text}, Head: []byte(text)}
+			o := Opened{Format: Format{Name: Text}, Head: lines.NewHead([]byte(text))}
 			o.setReferenceAside(file)
-			again := Opened{Format: Format{Name: Text}, Head: []byte(text)}
+			again := Opened{Format: Format{Name: Text}, Head: lines.NewHead([]byte(text))}
 			again.setReferenceAside(file)
 			require.Equal(t, o.Name, again.Name)
 		}

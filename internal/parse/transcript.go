@@ -556,15 +556,16 @@ func WithoutWrapper(command string) string {
 }
 
 // sniffTranscript wants a prompt, or in what nobody else knows a fence or a listing.
-func sniffTranscript(head []byte) float64 {
+func sniffTranscript(head *lines.Head) float64 {
 	var listing snapshots.Rows
 	strongest := noPrompt
 	commands, edges, fences := 0, 0, 0
 	filled, between := false, false // lines of the section; a listing begins or ends behind others
-	if i := bytes.Index(head, []byte("\nName:")); i >= 0 && samples.BeginsStatus(head[i+1:]) {
+	rows := snapshots.MayHaveRows(head)
+	if i := bytes.Index(head.Text, []byte("\nName:")); i >= 0 && samples.BeginsStatus(head.Text[i+1:]) {
 		edges++
 	}
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		command, _, begins := beginsSection(line)
 		if begins {
 			if command == "" && isFence(line) {
@@ -586,7 +587,7 @@ func sniffTranscript(head []byte) float64 {
 			listing, filled, between = snapshots.Rows{}, false, false
 			continue
 		}
-		if listing.EndsBefore(line, filled) {
+		if rows && listing.EndsBefore(line, filled) {
 			listing = snapshots.Rows{HasRows: listing.HasRows}
 			listing.EndsBefore(line, false)
 			between = true

@@ -2,7 +2,6 @@ package report
 
 import (
 	"io"
-	"maps"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/document"
@@ -225,10 +224,13 @@ func newClock(c *timeline.Clock) document.Clock {
 	return document.Clock{Path: c.File, Basis: c.Basis, Offset: c.Offset.Seconds(), Note: c.Note}
 }
 
+// noReasons is what most files have; nobody writes to it.
+var noReasons = map[string]int{}
+
 func newFile(f *incident.File) document.File {
-	reasons := maps.Clone(f.Skips)
+	reasons := f.Skips
 	if reasons == nil {
-		reasons = map[string]int{}
+		reasons = noReasons
 	}
 	return document.File{
 		Path:      f.Path,

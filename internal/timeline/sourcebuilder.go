@@ -10,7 +10,7 @@ import (
 )
 
 // FileSources builds the [Source]s of one file from its records: one for each component of each
-// host that wrote into it.
+// host that wrote into it. A nil one has none, and none can be added to it.
 type FileSources struct {
 	file     string
 	foreign  bool
@@ -56,6 +56,9 @@ func (f *FileSources) Builder(host, name string) *SourceBuilder {
 
 // Find is the builder of a host's component; nil where nothing was added for it.
 func (f *FileSources) Find(host, name string) *SourceBuilder {
+	if f == nil {
+		return nil
+	}
 	return f.builders.get(sourceKey{host, name})
 }
 
@@ -79,15 +82,15 @@ func (f *FileSources) AddNames(names map[string]bool) {
 // DropHosts removes the sources of hosts that are not to be kept; "" is asked for lines that name
 // none.
 func (f *FileSources) DropHosts(keep func(host string) bool) {
-	f.builders.deleteKeys(func(key sourceKey) bool { return !keep(key.host) })
+	if f != nil {
+		f.builders.deleteKeys(func(key sourceKey) bool { return !keep(key.host) })
+	}
 }
 
-// DropSilent removes the only source of a file where its lines name no host, no program and no
-// time.
-func (f *FileSources) DropSilent() {
-	if f.hosts.len() == 1 && f.builders.len() == 1 && f.builders.entries[0].value.isSilent() {
-		f.hosts, f.builders = fewMap[string, Host]{}, fewMap[sourceKey, SourceBuilder]{}
-	}
+// IsSilent says that a file has no source, or a single one whose lines name no host, no program and
+// no time.
+func (f *FileSources) IsSilent() bool {
+	return f == nil || f.hosts.len() == 1 && f.builders.len() == 1 && f.builders.entries[0].value.isSilent()
 }
 
 // isSilent says that nothing is known of a source but that it has lines.
@@ -97,13 +100,18 @@ func (b *SourceBuilder) isSilent() bool {
 }
 
 // Len is how many sources List gives.
-func (f *FileSources) Len() int { return f.builders.len() }
+func (f *FileSources) Len() int {
+	if f == nil {
+		return 0
+	}
+	return f.builders.len()
+}
 
 // List is what was built, in a fixed order. A file of several components covers each of them from
 // its first line to its last: one without lines in between did not log anything.
 func (f *FileSources) List() []Source {
-	if f.builders.len() < 2 { // as most files
-		all := make([]Source, f.builders.len())
+	if f.Len() < 2 { // as most files
+		all := make([]Source, f.Len())
 		for i := range all {
 			all[i] = f.builders.entries[i].value.Source
 		}
@@ -128,7 +136,12 @@ func (f *FileSources) List() []Source {
 }
 
 // Hosts are the machines that the lines name; "" stands for lines that name none.
-func (f *FileSources) Hosts() iter.Seq2[string, *Host] { return f.hosts.all() }
+func (f *FileSources) Hosts() iter.Seq2[string, *Host] {
+	if f == nil {
+		return func(func(string, *Host) bool) {}
+	}
+	return f.hosts.all()
+}
 
 func (f *FileSources) hostOf(name string) *Host {
 	h := f.hosts.get(name)

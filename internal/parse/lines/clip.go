@@ -16,6 +16,22 @@ func Clip[T string | []byte](line T) string {
 	return string(line)
 }
 
+// IsASCII says that no byte of b has its high bit set.
+func IsASCII(b []byte) bool {
+	for len(b) >= 8 {
+		if binary.LittleEndian.Uint64(b)&0x8080808080808080 != 0 {
+			return false
+		}
+		b = b[8:]
+	}
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
 // IsNoise says that the start of b is no text in any encoding that logs are written in.
 func IsNoise(b []byte) bool {
 	b = b[:min(len(b), 256)]

@@ -26,6 +26,7 @@ type Input struct {
 	// Go runs a function beside the reading, so that lines are taken apart ahead of their use;
 	// nil does one after the other. What it runs has ended when the reading has.
 	Go    func(func())
+	Spare Spare  // for the memory of small logs; nil makes it for each file
 	Stats *Stats // filled while reading; nil allowed
 }
 

@@ -51,7 +51,7 @@ type Stats struct {
 
 // Reader is the one place where files become lines. Line is the current one.
 type Reader struct {
-	r     *bufio.Reader
+	r     source
 	Line  Line
 	Err   error // why it ended; nil at the end of the file
 	Stats *Stats
@@ -63,11 +63,10 @@ func NewReader(r io.Reader, stats *Stats) *Reader {
 	if stats == nil {
 		stats = new(Stats)
 	}
-	size := ReadAhead
-	if b, ok := r.(*bytes.Reader); ok { // a small file, which is here
-		size = min(size, b.Len()+1)
+	if held, ok := r.(*Held); ok && len(held.rest) <= ReadAhead {
+		return &Reader{r: held, Stats: stats}
 	}
-	return &Reader{r: bufio.NewReaderSize(r, size), Stats: stats}
+	return &Reader{r: bufio.NewReaderSize(r, ReadAhead), Stats: stats}
 }
 
 // Next reads a line into in.Line. It returns false at the end and after an error: r is not asked

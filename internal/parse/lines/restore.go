@@ -11,7 +11,7 @@ import (
 )
 
 // FindRestorer is what undoes to a text (see [IsText]) what a page, a mail or a terminal did to all
-// of its lines, by head, its first bytes; nil where nothing was done to it, or what was done cannot
+// of its lines, by head, its start; nil where nothing was done to it, or what was done cannot
 // be told. Lines keep their numbers. A text may have to be restored several times: a mail that
 // quotes a page.
 //
@@ -20,8 +20,8 @@ import (
 //	> kubelet.service - kubelet            a quotation, an indentation
 //	     3	cpu: 0                          cat -n
 //	./df.txt:tmpfs   395M  395M            grep -H
-func FindRestorer(head []byte) func(io.Reader) io.Reader {
-	if isHTML(head) {
+func FindRestorer(head *Head) func(io.Reader) io.Reader {
+	if isHTML(head.Text) {
 		return eachLine(withoutHTML)
 	}
 	if hasTypography(head) {
@@ -37,8 +37,13 @@ func FindRestorer(head []byte) func(io.Reader) io.Reader {
 }
 
 // IsText says that head holds nothing but characters of a text and the sequences of a terminal.
-func IsText(head []byte) bool {
-	return !slices.ContainsFunc(head, func(b byte) bool { return b < ' ' && !textControls[b] })
+func IsText(head *Head) bool {
+	for c := range byte(' ') {
+		if head.HoldsByte(c) && !textControls[c] {
+			return false
+		}
+	}
+	return true
 }
 
 var textControls = NewByteSet("\t\n\v\f\r\b\a\x1b")
@@ -78,11 +83,11 @@ var typography = []struct{ shown, written []byte }{
 }
 
 // hasTypography says that a page or a word processor replaced blanks or quotes.
-func hasTypography(head []byte) bool {
-	if bytes.Contains(head, typography[0].shown) {
+func hasTypography(head *Head) bool {
+	if head.Holds(string(typography[0].shown)) {
 		return true
 	}
-	return bytes.Contains(head, typography[1].shown) && bytes.IndexByte(head, '"') < 0
+	return !head.HoldsByte('"') && head.Holds(string(typography[1].shown))
 }
 
 func withoutTypography(dst, line []byte) []byte {
@@ -98,13 +103,10 @@ const maxShared = 255
 // sharedPrefix is what stands before every line of head and is no part of it: a quotation, an
 // indentation, the name of a file, the address of a node. Of a quotation, half of the lines are
 // enough: an answer stands below it. Nil when there is none.
-func sharedPrefix(head []byte) []byte {
+func sharedPrefix(head *Head) []byte {
 	var name []byte
 	all, quoted, tabs, blanks, named := 0, 0, 0, 0, 0
-	for line := range OfHead(head) {
-		if IsBlank(line) {
-			continue
-		}
+	for _, line := range head.Lines {
 		if all++; all == 1 {
 			name = namePrefix(line)
 		}
@@ -165,9 +167,9 @@ var unitEndings = []string{"service", "scope", "slice", "socket", "mount", "auto
 const maxNumber = 24
 
 // isNumbered says that each line of head has its number before it, as cat -n writes it.
-func isNumbered(head []byte) bool {
+func isNumbered(head *Head) bool {
 	last, all := int64(-1), 0
-	for line := range OfHead(head) {
+	for _, line := range head.Lines {
 		n, _ := Digits(bytes.TrimLeft(line, " "))
 		if numberLength(line) == 0 || last >= 0 && n != last+1 {
 			return false
@@ -175,7 +177,7 @@ func isNumbered(head []byte) bool {
 		last = n
 		all++
 	}
-	return all > 1 || all == 1 && bytes.HasPrefix(head, []byte("     1\t"))
+	return all > 1 || all == 1 && bytes.HasPrefix(head.Text, []byte("     1\t"))
 }
 
 // numberLength is the length of the number and the tab that a line starts with; 0 without them.

@@ -19,13 +19,21 @@ type Rows[T any] struct {
 	Scan func(b *Batch[T])
 	// Go runs a function beside the reading; nil does one after the other. What it runs has ended
 	// when the reading has.
-	Go func(func())
+	Go    func(func())
+	Spare Spare // keeps the batch of few rows; nil makes one for each file
+}
+
+// Spare keeps memory from one file to the next, as a sync.Pool does. What it keeps is of one kind.
+type Spare interface {
+	Get() any
+	Put(memory any)
 }
 
 // Batch holds rows that are made and passed on together, and their text.
 type Batch[T any] struct {
 	Rows  []Row[T]
 	Plain []byte        // room for a Scan that changes lines: it is valid as long as the rows
+	used  int           // rows that were filled since the batch was empty
 	text  []byte        // of the rows
 	room  []byte        // where their text is copied to; nil for a batch that is used at once
 	done  chan struct{} // gets one when the rows have been looked at, where that is not waited for
@@ -48,7 +56,8 @@ const (
 // Err of the reader.
 func (s *Rows[T]) All() iter.Seq[*Row[T]] {
 	return func(yield func(*Row[T]) bool) {
-		b := &Batch[T]{Rows: make([]Row[T], 0, fewRows)}
+		b := s.firstBatch()
+		defer s.keepBatch(b)
 		for n := 0; s.takeLines(b); n += len(b.Rows) {
 			if s.Scan(b); !b.yieldRows(yield) {
 				return
@@ -58,6 +67,25 @@ func (s *Rows[T]) All() iter.Seq[*Row[T]] {
 				return
 			}
 		}
+	}
+}
+
+// firstBatch is the one that is used alone, while nothing is read ahead.
+func (s *Rows[T]) firstBatch() *Batch[T] {
+	if s.Spare != nil {
+		if b, ok := s.Spare.Get().(*Batch[T]); ok {
+			return b
+		}
+	}
+	return &Batch[T]{Rows: make([]Row[T], 0, fewRows)}
+}
+
+// keepBatch keeps a batch for the next file, and nothing of this one.
+func (s *Rows[T]) keepBatch(b *Batch[T]) {
+	if s.Spare != nil {
+		clear(b.Rows[:b.used])
+		b.text, b.used = nil, 0
+		s.Spare.Put(b)
 	}
 }
 
@@ -135,6 +163,7 @@ func (s *Rows[T]) takeLines(b *Batch[T]) bool {
 
 func (b *Batch[T]) addLine(line Line) {
 	b.Rows = b.Rows[:len(b.Rows)+1]
+	b.used = max(b.used, len(b.Rows))
 	b.Rows[len(b.Rows)-1].Line = line
 }
 

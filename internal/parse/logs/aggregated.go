@@ -272,8 +272,8 @@ func (e *logEntry) text() string {
 
 // SniffAggregated knows an export by an entry that it holds: an object of JSON with a message and a
 // time, a table with columns of both, or the lines of a shipper.
-func SniffAggregated(head []byte) float64 {
-	text := bytes.TrimLeft(head, " \t\r\n\ufeff")
+func SniffAggregated(head *lines.Head) float64 {
+	text := bytes.TrimLeft(head.Text, " \t\r\n\ufeff")
 	if len(text) == 0 {
 		return 0
 	}
@@ -289,8 +289,8 @@ func SniffAggregated(head []byte) float64 {
 			return 0
 		}
 		found := 0
-		w := entryWalk{text: head, add: func(logEntry) { found++ }, most: 1}
-		w.walk(len(head)-len(text), entryFields{})
+		w := entryWalk{text: head.Text, add: func(logEntry) { found++ }, most: 1}
+		w.walk(len(head.Text)-len(text), entryFields{})
 		return float64(min(found, 1))
 	}
 	if csvColumns(first) != nil {

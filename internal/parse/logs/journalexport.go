@@ -28,8 +28,8 @@ func ReadExport(in lines.Input) iter.Seq2[event.Record, error] {
 
 // SniffExport wants one of the fields that every entry has; shell variables look the same
 // otherwise.
-func SniffExport(head []byte) float64 {
-	if !lines.MayHold(head, "__REALTIME_TIMESTAMP=", "__CURSOR=") {
+func SniffExport(head *lines.Head) float64 {
+	if !head.MayHold("__REALTIME_TIMESTAMP=", "__CURSOR=") {
 		return 0
 	}
 	return lines.Share(head, lines.Unindented(func(line []byte) lines.Sign {

@@ -98,8 +98,8 @@ func newJournalBytes(file []byte) journalBytes {
 }
 
 // SniffJournalFile knows a journal file by its first bytes.
-func SniffJournalFile(head []byte) float64 {
-	if bytes.HasPrefix(head, []byte(journalMagic)) {
+func SniffJournalFile(head *lines.Head) float64 {
+	if bytes.HasPrefix(head.Text, []byte(journalMagic)) {
 		return 1
 	}
 	return 0

@@ -103,8 +103,8 @@ func readVerboseHeader(b []byte) (t event.Time, ok bool) {
 }
 
 // SniffVerbose wants an entry's first line; fields are indented and do not count.
-func SniffVerbose(head []byte) float64 {
-	if !lines.MayHold(head, "[s=") {
+func SniffVerbose(head *lines.Head) float64 {
+	if !head.MayHold("[s=") {
 		return 0
 	}
 	return lines.Share(head, lines.Unindented(func(line []byte) lines.Sign {

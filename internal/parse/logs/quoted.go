@@ -40,7 +40,7 @@ func beginsQuotedLine(text []byte, open byte) bool {
 	if open == '`' {
 		return HasHeader(text)
 	}
-	return IsKlog(text)
+	return findMarks(text)&Klog != 0
 }
 
 // maxProse is how far into a line a quotation is looked for, in bytes.

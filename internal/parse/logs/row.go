@@ -27,7 +27,7 @@ func (l *logReader) rowsAhead() lines.Rows[scannedLine] {
 			b.Rows[i].Of.scanLine(lineBody(b.Rows[i].Bytes), coloured, literals)
 		}
 	}
-	return lines.Rows[scannedLine]{Lines: l.lines, Scan: scan, Go: l.Go}
+	return lines.Rows[scannedLine]{Lines: l.lines, Scan: scan, Go: l.Go, Spare: l.Spare}
 }
 
 // scanLine looks at a line without its carriage return. Coloured says that it may have colours.

@@ -56,18 +56,9 @@ func (l *logReader) followStatus(b []byte) {
 }
 
 // SniffStatus wants the first two lines of a unit's status.
-func SniffStatus(head []byte) float64 {
-	n := 0
-	for line := range lines.OfHead(head) {
-		if n++; n == 1 && readStatusHead(line) == nil {
-			return 0
-		}
-		if n == 2 {
-			if bytes.HasPrefix(bytes.TrimLeft(line, " "), []byte("Loaded: ")) {
-				return 1
-			}
-			return 0
-		}
+func SniffStatus(head *lines.Head) float64 {
+	if len(head.Lines) > 1 && readStatusHead(head.Lines[0]) != nil && bytes.HasPrefix(bytes.TrimLeft(head.Lines[1], " "), []byte("Loaded: ")) {
+		return 1
 	}
 	return 0
 }

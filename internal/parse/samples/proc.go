@@ -96,14 +96,14 @@ func isThreadID(s string) bool {
 
 // IsProcFile says that a file is one of /proc by where it stands, and looks like it: wchan is a
 // single word, which content alone cannot identify.
-func IsProcFile(file string, head []byte) bool {
+func IsProcFile(file string, head *lines.Head) bool {
 	p, ok := readPlace(file)
 	if !ok {
 		return false
 	}
 	r := procReader{place: p}
 	n := 0
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		if n == 0 && p.file == "status" && !lines.StartsWith(line, "Name:\t", "Name: ") {
 			return false
 		}
@@ -119,15 +119,15 @@ func IsProcFile(file string, head []byte) bool {
 
 // procSigns: every text of kernel stacks has one of them, an address, the mark of a tool, or the
 // number of crash's first frame.
-var procSigns = lines.NewLiterals([]string{"[<", "#0 [", " TASK: ", "sched:sched_switch:", "\n@"})
+var procSigns = []string{"[<", "#0 [", " TASK: ", "sched:sched_switch:", "\n@"}
 
 // SniffProc knows stacks of threads, collections of them with a head each, and what the file status
 // holds.
-func SniffProc(head []byte) float64 {
+func SniffProc(head *lines.Head) float64 {
 	if share := sniffStatus(head); share > 0 {
 		return share
 	}
-	if coloured := bytes.IndexByte(head, '\x1b') >= 0; !procSigns.Match(head) && (!coloured || bytes.IndexByte(head, '@') < 0) {
+	if !slices.ContainsFunc(procSigns, head.Holds) && !bytes.HasPrefix(head.Text, []byte{'@'}) && (!head.HoldsByte('\x1b') || !head.HoldsByte('@')) {
 		return 0
 	}
 	var r procReader
@@ -135,7 +135,7 @@ func SniffProc(head []byte) float64 {
 	named := false // a stack without a thread's name counts less than the lines around it
 	tool := false  // crash, perf and bpftrace write no address in angle brackets
 	bare := false  // the line before is no more than a number, as crash has one in its own report
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		all++
 		s := string(line)
 		if _, _, ok := readMapKeys(s); ok {
@@ -154,14 +154,14 @@ func SniffProc(head []byte) float64 {
 			continue
 		}
 		tool = tool || strings.Contains(s, " TASK: ") || strings.Contains(s, "sched:sched_switch:")
-		head, isHead := readBlockHead(s)
+		block, isHead := readBlockHead(s)
 		isFrame := isProcFrame(s)
 		tool = tool || isFrame && lines.StartsWith(strings.TrimLeft(s, " "), "#")
 		if bare && isFrame {
 			good++
 			named = true
 		}
-		bare = isHead && head.bare
+		bare = isHead && block.bare
 		if isFrame {
 			frames++
 			good++
@@ -175,7 +175,7 @@ func SniffProc(head []byte) float64 {
 			named = true
 		}
 	}
-	if frames == 0 || good < all && good == frames && !named || !bytes.Contains(head, []byte("[<")) && !tool {
+	if frames == 0 || good < all && good == frames && !named || !head.Holds("[<") && !tool {
 		return 0
 	}
 	return float64(good) / float64(all)

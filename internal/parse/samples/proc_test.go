@@ -113,6 +113,6 @@ func TestLoneStack(t *testing.T) {
 // A stack that is pasted below a line of the kernel's log takes that line from nobody.
 func TestProcWithoutThread(t *testing.T) {
 	stack := "[<ffffffff939d90c2>] congestion_wait+0x82/0x110\n[<ffffffff93896bc3>] SyS_unshare+0x173/0x2e0\n"
-	require.Positive(t, SniffProc([]byte(stack)), "the path may name the thread")
-	require.Zero(t, SniffProc([]byte("XFS: runc(3580) possible memory allocation deadlock in kmem_zone_alloc (mode:0x82d0)\n"+stack)))
+	require.Positive(t, SniffProc(lines.NewHead([]byte(stack))), "the path may name the thread")
+	require.Zero(t, SniffProc(lines.NewHead([]byte("XFS: runc(3580) possible memory allocation deadlock in kmem_zone_alloc (mode:0x82d0)\n"+stack))))
 }

@@ -88,12 +88,12 @@ var psnNotes = []string{
 }
 
 // SniffPSN knows a report by its title and the head of its table.
-func SniffPSN(head []byte) float64 {
-	if !lines.MayHold(head, activeThreads) {
+func SniffPSN(head *lines.Head) float64 {
+	if !head.MayHold(activeThreads) {
 		return 0
 	}
 	title, table := false, false
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		title = title || lines.StartsWith(line, activeThreads)
 		table = table || lines.StartsWith(line, " samples | avg_threads | ")
 	}

@@ -298,12 +298,9 @@ func lineKind(line string) sampleKind {
 
 // SniffXCapture knows the files of xcapture. Those that only list what ids stand for are known by
 // their header alone.
-func SniffXCapture(head []byte) float64 {
-	for line := range lines.OfHead(head) {
-		if slices.ContainsFunc(sampleHeaders[3:6], func(h string) bool { return string(line) == h }) {
-			return 1
-		}
-		break
+func SniffXCapture(head *lines.Head) float64 {
+	if len(head.Lines) > 0 && slices.Contains(sampleHeaders[3:6], string(head.Lines[0])) {
+		return 1
 	}
 	return lines.Sniffer(isSample)(head)
 }

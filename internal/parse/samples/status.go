@@ -24,15 +24,15 @@ var statusLine = regexp.MustCompile(`^[A-Z][A-Za-z_]{1,40}:[ \t]|^(?:non)?volunt
 func IsStatusLine(line []byte) bool { return statusLine.Match(line) }
 
 // sniffStatus is the share of lines that are of such files. One starts the text.
-func sniffStatus(head []byte) float64 {
-	if !BeginsStatus(head) {
+func sniffStatus(head *lines.Head) float64 {
+	if !BeginsStatus(head.Text) {
 		return 0
 	}
-	all, good := 0, 0
-	for line := range lines.OfHead(head) {
-		if all++; IsStatusLine(line) {
+	good := 0
+	for _, line := range head.Lines {
+		if IsStatusLine(line) {
 			good++
 		}
 	}
-	return float64(good) / float64(all)
+	return float64(good) / float64(len(head.Lines))
 }

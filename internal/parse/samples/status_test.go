@@ -15,7 +15,7 @@ func TestPastedStatus(t *testing.T) {
 		"voluntary_ctxt_switches:\t7\n"
 	two := one + "\n" + strings.NewReplacer("4712", "4713", "\tD (disk sleep)", "\tT (stopped)").Replace(one)
 	for name, text := range map[string]string{"tabs": two, "blanks": strings.ReplaceAll(two, "\t", " ")} {
-		require.InDelta(t, 1, SniffProc([]byte(text)), 0, name)
+		require.InDelta(t, 1, SniffProc(lines.NewHead([]byte(text))), 0, name)
 		var got [][]any
 		for s, err := range ReadProc(lines.Input{Path: "paste.txt", R: strings.NewReader(text)}) {
 			require.NoError(t, err, name)
@@ -26,5 +26,5 @@ func TestPastedStatus(t *testing.T) {
 			{4711, 4712, "containerd-shim", "D", state + "D (disk sleep)"}, {4711, 4713, "containerd-shim", "T", state + "T (stopped)"},
 		}, got, name)
 	}
-	require.Zero(t, SniffProc([]byte("Name:         node-1\nRoles:        <none>\n")), "kubectl describe node")
+	require.Zero(t, SniffProc(lines.NewHead([]byte("Name:         node-1\nRoles:        <none>\n"))), "kubectl describe node")
 }

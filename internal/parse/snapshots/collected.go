@@ -115,8 +115,8 @@ const (
 )
 
 // SniffCollected knows the files that collect writes by their first line.
-func SniffCollected(head []byte) float64 {
-	if lines.StartsWith(head, bundleHead, rpcHead) {
+func SniffCollected(head *lines.Head) float64 {
+	if lines.StartsWith(head.Text, bundleHead, rpcHead) {
 		return 1
 	}
 	return 0

@@ -134,15 +134,17 @@ func (w *jsonWalk) skipRest(err error) (skipped int, ok bool) {
 }
 
 // SniffJSON knows a JSON document. Lines of JSON, and what an aggregator exported, are a log.
-func SniffJSON(head []byte) float64 {
-	head = bytes.TrimLeft(head, " \t\r\n\ufeff")
-	if len(head) == 0 || head[0] != '{' && head[0] != '[' || bytes.Contains(head, []byte(`"__CURSOR"`)) || logs.SniffAggregated(head) > 0 ||
-		!beginsAsJSON(head) {
+func SniffJSON(head *lines.Head) float64 {
+	text := bytes.TrimLeft(head.Text, " \t\r\n\ufeff")
+	if len(text) == 0 || text[0] != '{' && text[0] != '[' || head.Holds(`"__CURSOR"`) || logs.SniffAggregated(head) > 0 || !beginsAsJSON(text) {
 		return 0
 	}
-	first, rest, _ := bytes.Cut(head, []byte{'\n'})
+	first, rest, _ := bytes.Cut(text, []byte{'\n'})
 	if len(bytes.TrimSpace(rest)) == 0 {
 		return oneLineJSON(first)
+	}
+	if len(text) < len(head.Text) {
+		head = lines.NewHead(text)
 	}
 	n := 0
 	return lines.Share(head, func(line []byte) lines.Sign {

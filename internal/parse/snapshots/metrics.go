@@ -70,8 +70,8 @@ func metricDatum(name string, f *dto.MetricFamily) (Datum, bool) {
 
 // SniffMetrics wants a comment with a type, or samples of programs that are known, and nothing
 // else.
-func SniffMetrics(head []byte) float64 {
-	if !lines.MayHold(head, "# HELP ", "# TYPE ", "kubelet_", "containerd_", "node_") {
+func SniffMetrics(head *lines.Head) float64 {
+	if !head.MayHold("# HELP ", "# TYPE ", "kubelet_", "containerd_", "node_") {
 		return 0
 	}
 	return lines.Share(head, func(line []byte) lines.Sign {

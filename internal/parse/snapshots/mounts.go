@@ -61,8 +61,8 @@ func readMountLine(line string) (source, target, fstype, options string, ok bool
 var mountEscapes = strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`, `\043`, "#")
 
 // SniffMounts is the share of lines that name what is mounted and where.
-func SniffMounts(head []byte) float64 {
-	if !lines.MayHold(head, " /", "\t/") { // a target is behind a blank
+func SniffMounts(head *lines.Head) float64 {
+	if !head.MayHold(" /", "\t/") { // a target is behind a blank
 		return 0
 	}
 	return lines.Sniffer(isMount)(head)

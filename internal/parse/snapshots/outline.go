@@ -98,8 +98,8 @@ var outlineNames = []string{
 var outlineWords = lines.NewLiterals(outlineNames)
 
 // SniffOutline wants one of outlineNames.
-func SniffOutline(head []byte) float64 {
-	if !outlineWords.Match(head) {
+func SniffOutline(head *lines.Head) float64 {
+	if !outlineWords.Match(head.Text) {
 		return 0
 	}
 	var o outline

@@ -65,7 +65,7 @@ func readPackageLine(line string) (name, version string, ok bool) {
 }
 
 // SniffPackages is the share of lines that name a package and its version.
-func SniffPackages(head []byte) float64 {
+func SniffPackages(head *lines.Head) float64 {
 	return lines.Share(head, func(line []byte) lines.Sign {
 		if lines.StartsWith(line, "Desired=", "|", "+") {
 			return lines.Silent // above the table of dpkg -l

@@ -112,7 +112,7 @@ func (t *table) mayHold(name, value string) bool {
 	return true
 }
 
-func wordLength(s string) int {
+func wordLength[T string | []byte](s T) int {
 	for i := range len(s) {
 		if s[i] == ' ' || s[i] == '\t' {
 			return i
@@ -187,7 +187,7 @@ var (
 )
 
 // isWhole says that s is a whole number of at most nine digits, or eighteen for sizes.
-func isWhole(s string) bool {
+func isWhole[T string | []byte](s T) bool {
 	return len(s) <= 18 && lines.IsNumber(s)
 }
 
@@ -243,9 +243,9 @@ func readBareRow(line string, words []column) (fields []event.Pair, ok bool) {
 }
 
 // hasEarlyNumber says that one of the first words of a line is a number: all rows have a pid there.
-func hasEarlyNumber(line string) bool {
+func hasEarlyNumber[T string | []byte](line T) bool {
 	for range 5 {
-		for line != "" && (line[0] == ' ' || line[0] == '\t') {
+		for len(line) > 0 && (line[0] == ' ' || line[0] == '\t') {
 			line = line[1:]
 		}
 		n := wordLength(line)
@@ -260,7 +260,10 @@ func hasEarlyNumber(line string) bool {
 // mayBeProcess says that a line may be a row of ps or lsof without a header: an early number, and a
 // time, the state of a process, or as many words as lsof prints.
 func mayBeProcess(line []byte) bool {
-	early, state, second, n := false, false, false, 0
+	if !hasEarlyNumber(line) {
+		return false
+	}
+	state, second, n := false, false, 0
 	for at := 0; ; n++ {
 		for at < len(line) && (line[at] == ' ' || line[at] == '\t') {
 			at++
@@ -272,16 +275,14 @@ func mayBeProcess(line []byte) bool {
 		for end < len(line) && line[end] != ' ' && line[end] != '\t' {
 			end++
 		}
-		if word := line[at:end]; n < 5 && len(word) <= 18 && isWhole(string(word)) {
-			early, second = true, second || n == 1
+		if word := line[at:end]; n < 5 && isWhole(word) {
+			second = second || n == 1
 		} else if len(word) <= 6 && isProcessState(string(word)) {
 			state = true
 		}
-		if at = end; n == 4 && !early {
-			return false
-		}
+		at = end
 	}
-	return early && (state || second && n >= 6 || bytes.IndexByte(line, ':') >= 0)
+	return state || second && n >= 6 || bytes.IndexByte(line, ':') >= 0
 }
 
 // readListedRow takes a row of ps -o apart, whose columns are anybody's choice: it wants a pid and

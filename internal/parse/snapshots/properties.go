@@ -100,8 +100,8 @@ var propertyNames = []string{
 var propertyWords = lines.NewLiterals(propertyNames)
 
 // SniffProperties wants one of propertyNames.
-func SniffProperties(head []byte) float64 {
-	if !lines.MayHoldAny(head, propertyWords) {
+func SniffProperties(head *lines.Head) float64 {
+	if !head.MayHoldAny(propertyWords) {
 		return 0
 	}
 	var p properties

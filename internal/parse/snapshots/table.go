@@ -437,8 +437,29 @@ func (t *table) splitCells(line string) (fields []event.Pair, ok bool) {
 	return fields, len(fields) >= 2
 }
 
+// MayHaveRows says that a line of head may be one of a listing: its header, or a row that no header
+// explains.
+func MayHaveRows(head *lines.Head) bool {
+	if head.Rows == lines.NotAsked {
+		head.Rows = lines.AnswerOf(slices.ContainsFunc(head.Lines, mayBeListed))
+	}
+	return head.Rows == lines.Yes
+}
+
+// mayBeListed says that a line is of a listing, or that what Rows and a table know changes with it.
+func mayBeListed(line []byte) bool {
+	if isTopSummary(line) || mayBeRow(line) {
+		return true
+	}
+	kind, _ := readTableHead(line)
+	return kind != noListing
+}
+
 // SniffTable wants a header, and rows below it.
-func SniffTable(head []byte) float64 {
+func SniffTable(head *lines.Head) float64 {
+	if !MayHaveRows(head) {
+		return 0
+	}
 	var t table
 	return lines.Share(head, func(line []byte) lines.Sign {
 		if t.readHead(line) {

@@ -148,7 +148,7 @@ func (w *tomlWalk) yieldScalar(line int, path []string, value string) bool {
 
 // SniffTOML wants values as TOML types them: a shell's assignments, an INI file's and a note's are
 // not. Comments do not count, for half of /etc is comments.
-func SniffTOML(head []byte) float64 {
+func SniffTOML(head *lines.Head) float64 {
 	inside := false // a list of several lines
 	share := lines.Share(head, func(line []byte) lines.Sign {
 		line = bytes.TrimSpace(line)

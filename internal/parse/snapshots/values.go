@@ -142,9 +142,9 @@ func isNodeFile(line []byte, prefix string) bool {
 
 // SniffValues gives its share to content that shows what it is, and one half to any other short
 // lines.
-func SniffValues(head []byte) float64 {
+func SniffValues(head *lines.Head) float64 {
 	all, good, short, known := 0, 0, 0, false
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		all++
 		if len(line) < 120 && !lines.IsNoise(line) {
 			short++

@@ -216,8 +216,8 @@ func (w *yamlWalk) yieldScalar(n *yaml.Node, value string) bool {
 }
 
 // SniffYAML knows Kubernetes' objects by the keys that all of them have.
-func SniffYAML(head []byte) float64 {
-	if !lines.MayHold(head, "apiVersion", "kind") {
+func SniffYAML(head *lines.Head) float64 {
+	if !head.MayHold("apiVersion", "kind") {
 		return 0
 	}
 	return lines.Share(head, func(line []byte) lines.Sign {

@@ -191,11 +191,11 @@ func readSeconds(b []byte) (d time.Duration, whole, all int) {
 }
 
 // Sniff is the share of lines that can only be those of a trace, or of a table of -c.
-func Sniff(head []byte) float64 {
-	if only := bytes.TrimSpace(head); bytes.IndexByte(only, '\n') < 0 && isCutCall(only) {
+func Sniff(head *lines.Head) float64 {
+	if only := bytes.TrimSpace(head.Text); bytes.IndexByte(only, '\n') < 0 && isCutCall(only) {
 		return 1
 	}
-	if !lines.MayHold(head, "(", "resumed", "---", "+++", "strace", "syscall", "System call") {
+	if !mayHoldCalls(head) && !head.MayHold("syscall", "System call") {
 		return 0
 	}
 	var table countTable
@@ -213,15 +213,23 @@ func Sniff(head []byte) float64 {
 	})
 }
 
+// mayHoldCalls says that a line of head may be of a trace.
+func mayHoldCalls(head *lines.Head) bool {
+	return head.MayHold("(", "resumed", "---", "+++", "strace")
+}
+
 // traceRun is how many lines of a trace in a row make a trace that stands in the middle of other
 // text.
 const traceRun = 3
 
 // HasCalls says that a trace stands somewhere in head, as it does in a ticket or a journal that
 // somebody pasted one into.
-func HasCalls(head []byte) bool {
+func HasCalls(head *lines.Head) bool {
+	if !mayHoldCalls(head) {
+		return false
+	}
 	run := 0
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		if !isStrace(line) {
 			run = 0
 		} else if run++; run == traceRun {

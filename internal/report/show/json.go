@@ -1,11 +1,9 @@
 package show
 
 import (
-	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"fmt"
-	"io"
+	"slices"
 	"time"
 	"unicode"
 	"unicode/utf16"
@@ -14,23 +12,13 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// EncodeJSON writes a document of JSON, in ASCII where a terminal would obey or hide a character.
-func EncodeJSON(w io.Writer, document any) error {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	if err := enc.Encode(document); err != nil {
-		return err
-	}
-	_, err := w.Write(ASCII(buf.Bytes()))
-	return err
-}
-
 // ASCII writes the characters that a terminal would obey or hide, and that
 // encoding/json leaves as they are (DEL, C1, bidi controls), as \uXXXX. They
 // stand in strings only, so that the value stays the same.
 func ASCII(doc []byte) []byte {
+	if !slices.ContainsFunc(doc, func(c byte) bool { return c >= 0x7f }) {
+		return doc
+	}
 	out := make([]byte, 0, len(doc))
 	for i := 0; i < len(doc); {
 		r, n := utf8.DecodeRune(doc[i:])
