@@ -168,6 +168,7 @@ func (f *file) newMaker() *eventMaker {
 // pairs.
 func (f *file) takeMade(m *eventMaker) {
 	m.makeLatest()
+	m.keepBegun(m.young)
 	f.asked = m.asked
 	f.sources.AddNames(m.named)
 	for source, pairs := range m.latePairs {
