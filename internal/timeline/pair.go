@@ -38,21 +38,8 @@ type process struct {
 // duration, becomes one.
 func pairSpans(events []*event.Event, coverage []Coverage) []*event.Event {
 	p := newPairer(events, coverage)
-	var done, foreign []*event.Event
-	places, groups := make(map[group]int, p.begins), [][]*event.Event(nil) // in the order of their first edges
-	for _, e := range events {
-		if e.Span.Key == "" {
-			done = append(done, e)
-			continue
-		}
-		g := group{e.Span.Key, e.Start.Known}
-		i, known := places[g]
-		if !known {
-			i, groups = len(groups), append(groups, nil)
-			places[g] = i
-		}
-		groups[i] = append(groups[i], e)
-	}
+	done, groups := groupEdges(events)
+	var foreign []*event.Event
 	for _, edges := range groups {
 		intervals, open := p.pairKey(edges)
 		done, foreign = append(done, intervals...), append(foreign, open...)
@@ -63,6 +50,39 @@ func pairSpans(events []*event.Event, coverage []Coverage) []*event.Event {
 		}
 	}
 	return done
+}
+
+// groupEdges takes the events that are whole from those that are edges, and groups the latter by
+// their spans, in the order of their first edges. The whole ones are in the slice of the events,
+// with room for all others.
+func groupEdges(events []*event.Event) (whole []*event.Event, groups [][]*event.Event) {
+	whole = events[:0]
+	places, sizes := map[group]int32{}, []int(nil)
+	var edges []*event.Event
+	var of []int32 // by edge: the place of its group
+	for _, e := range events {
+		if e.Span.Key == "" {
+			whole = append(whole, e)
+			continue
+		}
+		g := group{e.Span.Key, e.Start.Known}
+		i, known := places[g]
+		if !known {
+			i, sizes = int32(len(sizes)), append(sizes, 0)
+			places[g] = i
+		}
+		sizes[i]++
+		edges, of = append(edges, e), append(of, i)
+	}
+	rest := make([]*event.Event, len(edges)) // of all groups
+	groups = make([][]*event.Event, len(sizes))
+	for i, size := range sizes {
+		groups[i], rest = rest[:0:size], rest[size:]
+	}
+	for i, e := range edges {
+		groups[of[i]] = append(groups[of[i]], e)
+	}
+	return whole, groups
 }
 
 // group is the edges of one span. Those without a time are paired among themselves, line by line.
@@ -241,6 +261,9 @@ func (p *pairer) leaveForeignOpen(e *event.Event) bool {
 // joinWholeIntervals merges lines that give a whole interval into the intervals of the same key:
 // those that end at the same time, and open ones that began at the same time.
 func joinWholeIntervals(intervals, told []*event.Event) []*event.Event {
+	if len(told) == 0 {
+		return intervals
+	}
 	var open, closed []*event.Event
 	for _, e := range intervals {
 		if e.Open {
