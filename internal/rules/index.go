@@ -29,7 +29,7 @@ type index struct {
 
 	texts []string         // interned values; 0 is the empty one
 	ids   map[string]int32 // their numbers
-	cut   map[int32]int32  // the number of what is left of a value that is cut to minPrefix
+	cut   []int32          // by number: that of the text cut to minPrefix; 0 or no place until asked for
 	marks []uint64         // scratch, by number of a value; all zero between uses
 }
 
@@ -46,7 +46,6 @@ func newIndex(tl *timeline.Timeline) *index {
 		hits:     map[string]*hits{},
 		texts:    []string{""},
 		ids:      map[string]int32{"": 0},
-		cut:      map[int32]int32{},
 	}
 	if !slices.IsSortedFunc(x.events, compareEvents) {
 		x.events = slices.Clone(x.events) // the timeline keeps its order
@@ -193,12 +192,13 @@ func (x *index) findKey(id int32, prefix bool) int32 {
 	if !prefix || len(x.texts[id]) <= minPrefix {
 		return id
 	}
-	key, known := x.cut[id]
-	if !known {
-		key = x.intern(x.texts[id][:minPrefix])
-		x.cut[id] = key
+	if int(id) >= len(x.cut) {
+		x.cut = append(x.cut, make([]int32, len(x.texts)-len(x.cut))...)
 	}
-	return key
+	if x.cut[id] == 0 {
+		x.cut[id] = x.intern(x.texts[id][:minPrefix])
+	}
+	return x.cut[id]
 }
 
 // tested is what a condition says of a kind's events.

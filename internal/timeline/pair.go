@@ -57,9 +57,15 @@ func pairSpans(events []*event.Event, coverage []Coverage) []*event.Event {
 // with room for all others.
 func groupEdges(events []*event.Event) (whole []*event.Event, groups [][]*event.Event) {
 	whole = events[:0]
-	places, sizes := map[group]int32{}, []int(nil)
-	var edges []*event.Event
-	var of []int32 // by edge: the place of its group
+	n := 0
+	for _, e := range events {
+		if e.Span.Key != "" {
+			n++
+		}
+	}
+	places, sizes := make(map[group]int32, n), []int32(nil)
+	edges := make([]*event.Event, 0, n)
+	of := make([]int32, 0, n) // by edge: the place of its group
 	for _, e := range events {
 		if e.Span.Key == "" {
 			whole = append(whole, e)
