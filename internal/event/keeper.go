@@ -10,7 +10,8 @@ type Keeper struct {
 	text   strings.Builder
 	fields []Field
 	quotes []Quote
-	size   int // bytes of all texts
+	line   string // the latest quote: a line may tell of several events
+	size   int    // bytes of all texts
 }
 
 // Bounds of what is allocated at once: for texts in bytes, for fields and quotes in their number.
@@ -27,7 +28,10 @@ func (k *Keeper) Keep(e *Event) {
 	k.quotes = grow(k.quotes, len(e.Evidence))
 	first := len(k.quotes)
 	for _, q := range e.Evidence {
-		k.quotes = append(k.quotes, Quote{q.Pos, k.copyText(q.Text)})
+		if q.Text != k.line {
+			k.line = k.copyText(q.Text)
+		}
+		k.quotes = append(k.quotes, Quote{q.Pos, k.line})
 	}
 	e.Evidence = k.quotes[first:len(k.quotes):len(k.quotes)]
 	line := ""
