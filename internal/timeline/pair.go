@@ -22,7 +22,7 @@ type pairer struct {
 	// closed are the closed intervals by the position of their begin, for other spans that began
 	// with the same line.
 	closed map[event.Pos]*event.Event
-	begins int // edges that are begins
+	edges  int // with a time
 }
 
 // process is a process that writes edges of one class into a file.
@@ -38,7 +38,7 @@ type process struct {
 // duration, becomes one.
 func pairSpans(events []*event.Event, coverage []Coverage) []*event.Event {
 	p := newPairer(events, coverage)
-	done, groups := groupEdges(events)
+	done, groups := p.groupEdges(events)
 	var foreign []*event.Event
 	for _, edges := range groups {
 		intervals, open := p.pairKey(edges)
@@ -55,17 +55,11 @@ func pairSpans(events []*event.Event, coverage []Coverage) []*event.Event {
 // groupEdges takes the events that are whole from those that are edges, and groups the latter by
 // their spans, in the order of their first edges. The whole ones are in the slice of the events,
 // with room for all others.
-func groupEdges(events []*event.Event) (whole []*event.Event, groups [][]*event.Event) {
+func (p *pairer) groupEdges(events []*event.Event) (whole []*event.Event, groups [][]*event.Event) {
 	whole = events[:0]
-	n := 0
-	for _, e := range events {
-		if e.Span.Key != "" {
-			n++
-		}
-	}
-	places, sizes := make(map[group]int32, n), []int32(nil)
-	edges := make([]*event.Event, 0, n)
-	of := make([]int32, 0, n) // by edge: the place of its group
+	places, sizes := make(map[group]int32, p.edges), []int32(nil)
+	edges := make([]*event.Event, 0, p.edges)
+	of := make([]int32, 0, p.edges) // by edge: the place of its group
 	for _, e := range events {
 		if e.Span.Key == "" {
 			whole = append(whole, e)
@@ -100,7 +94,7 @@ type group struct {
 func newPairer(events []*event.Event, coverage []Coverage) *pairer {
 	p := &pairer{
 		logEnd: map[string]time.Time{}, ends: map[string]time.Time{},
-		alive: map[process]time.Time{}, latest: map[process]*event.Event{},
+		alive: map[process]time.Time{}, latest: map[process]*event.Event{}, closed: map[event.Pos]*event.Event{},
 	}
 	for _, c := range coverage {
 		p.logEnd[c.File] = laterTime(p.logEnd[c.File], laterTime(c.End, c.Asked))
@@ -112,13 +106,10 @@ func newPairer(events []*event.Event, coverage []Coverage) *pairer {
 		w := process{e.Pos().File, spanClass(e.Span.Key), e.IDs.PID}
 		p.alive[w] = e.Start.T
 		p.latest[process{file: w.file, class: w.class}] = e
-		if e.Span.Edge == event.Begin {
-			p.begins++
-		} else if e.Span.Edge == event.End {
+		if p.edges++; e.Span.Edge == event.End {
 			p.ends[w.class] = laterTime(p.ends[w.class], laterTime(e.Start.T, p.logEnd[w.file]))
 		}
 	}
-	p.closed = make(map[event.Pos]*event.Event, p.begins)
 	return p
 }
 
