@@ -94,30 +94,6 @@ func (e *Event) AddQuotes(from *Event) {
 	e.Evidence = append(slices.Clip(e.Evidence), from.Evidence...)
 }
 
-// ShareTexts lets ids and fields point into the first quote, where it holds them. They were cut
-// from the message of the line, which is a second copy where its escapes were undone. When nothing
-// points into that copy, its memory is free.
-func (e *Event) ShareTexts() {
-	const shortest = 8 // bytes: what is shorter is a constant, or found in another word
-	line := e.Evidence[0].Text
-	share := func(s string) string {
-		if len(s) < shortest {
-			return s
-		}
-		if i := strings.Index(line, s); i >= 0 {
-			return line[i : i+len(s)]
-		}
-		return s
-	}
-	id := &e.IDs
-	id.Container, id.Sandbox = share(id.Container), share(id.Sandbox)
-	id.Pod, id.PodUID = share(id.Pod), share(id.PodUID)
-	e.Text = share(e.Text)
-	for i := range e.Fields {
-		e.Fields[i].Value.s = share(e.Fields[i].Value.s)
-	}
-}
-
 // AddFields adds to what the event has.
 func (e *Event) AddFields(fields ...Field) { e.Fields = append(e.Fields, fields...) }
 

@@ -60,6 +60,9 @@ func (v Value) Text() string {
 	return v.s
 }
 
+// IsText says that the value is text, which [Value.Text] gives as it is.
+func (v Value) IsText() bool { return v.kind == isString }
+
 // Number is the value for comparison: seconds of a duration, the number itself,
 // 1 or 0 for a truth. Ok is false for text.
 func (v Value) Number() (n float64, ok bool) {

@@ -18,6 +18,8 @@ type eventMaker struct {
 	events *eventStore
 	made   []event.Event   // of the latest record
 	begun  map[spanKey]int // slots of events that wait for their end
+	young  []begin         // the latest of them, which may still be dropped
+	keeper event.Keeper    // of all others
 	// latePairs are moments that lines name besides their own stamps.
 	latePairs map[*timeline.SourceBuilder][]timeline.Pair
 	named     map[string]bool // sources that events name
@@ -123,32 +125,78 @@ func (m *eventMaker) addEvent(e *event.Event) {
 		return
 	}
 	key := spanKey{e.Host, e.Span.Key}
-	if slot, ok := m.begun[key]; ok && e.Span.Edge == event.End {
-		delete(m.begun, key)
-		if runtimes.Ordinary(m.events.eventAt(slot), e) {
-			m.events.dropEvent(slot)
-			inner := spanKey{e.Host, runtimes.PartOf(e.Span.Key)}
-			if part, ok := m.begun[inner]; ok { // what went on inside of it is over, too
-				delete(m.begun, inner)
-				m.events.dropEvent(part)
-			}
-			return
-		}
-	}
-	e.ShareTexts()
-	slot := m.events.addEvent(e)
-	if e.Span.Edge != event.Begin {
+	switch {
+	case e.Span.Edge == event.Begin:
+		m.addBegin(key, e)
+		return
+	case e.Span.Edge == event.End && m.endOrdinary(key, e):
 		return
 	}
-	if _, twice := m.begun[key]; twice {
+	m.keeper.Keep(e)
+	m.events.addEvent(e)
+}
+
+// begin is the place of an event that waits for its end.
+type begin struct {
+	spanKey
+	slot int
+}
+
+// maxYoung is how many begins may be dropped with next to no trace: ordinary calls end before as
+// many others begin.
+const maxYoung = 512
+
+// addBegin adds an event that may be dropped when its end comes.
+func (m *eventMaker) addBegin(key spanKey, e *event.Event) {
+	slot := m.events.addEvent(e)
+	if first, twice := m.begun[key]; twice {
 		delete(m.begun, key) // two at once are not ordinary; the timeline sorts them out
+		m.keepSlot(first)
+		m.keepSlot(slot)
 		return
 	}
 	if m.begun == nil {
 		m.begun = map[spanKey]int{}
 	}
 	m.begun[key] = slot
+	if len(m.young) == maxYoung {
+		m.keepBegun(m.young[:maxYoung/2])
+		m.young = m.young[:copy(m.young, m.young[maxYoung/2:])]
+	}
+	m.young = append(m.young, begin{key, slot})
 }
+
+// endOrdinary drops a call that was ordinary from begin to end. It returns false when e is not the
+// end of one.
+func (m *eventMaker) endOrdinary(key spanKey, e *event.Event) bool {
+	slot, ok := m.begun[key]
+	if !ok {
+		return false
+	}
+	delete(m.begun, key)
+	if !runtimes.Ordinary(m.events.eventAt(slot), e) {
+		m.keepSlot(slot)
+		return false
+	}
+	m.events.dropEvent(slot)
+	inner := spanKey{e.Host, runtimes.PartOf(e.Span.Key)}
+	if part, ok := m.begun[inner]; ok { // what went on inside of it is over, too
+		delete(m.begun, inner)
+		m.events.dropEvent(part)
+	}
+	return true
+}
+
+// keepBegun keeps those of some begins that still wait for their end.
+func (m *eventMaker) keepBegun(begins []begin) {
+	for _, b := range begins {
+		if slot, waits := m.begun[b.spanKey]; waits && slot == b.slot {
+			m.keepSlot(slot)
+		}
+	}
+}
+
+func (m *eventMaker) keepSlot(slot int) { m.keeper.Keep(m.events.eventAt(slot)) }
 
 // noiseRun is the event of one sort of noise, and the latest run of such lines.
 type noiseRun struct {

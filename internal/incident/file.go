@@ -218,6 +218,7 @@ func (f *file) newMaker() *eventMaker {
 // pairs.
 func (f *file) takeMade(m *eventMaker) {
 	m.makeLatest()
+	m.keepBegun(m.young)
 	if m.asked > 0 {
 		f.gain().asked = m.asked
 	}

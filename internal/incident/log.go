@@ -135,7 +135,7 @@ func (l *logReader) sourceName(unit string) string {
 	if component == "" {
 		return ""
 	}
-	return component + ".log"
+	return event.LogOf(component)
 }
 
 // maxLosses bounds the losses kept of one file: a log may report one with every other line.

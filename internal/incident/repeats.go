@@ -67,6 +67,7 @@ func (m *eventMaker) addRepeated(e *event.Event) bool {
 		m.events.dropEvent(r.last)
 	}
 	m.counted = append(m.counted, r)
+	m.keeper.Keep(e)
 	*r = repeatedEvent{kept: r.kept + 1, slot: m.events.addEvent(e), at: e.Start.T, last: -1, counts: 1, previous: e.Start.T}
 	return true
 }

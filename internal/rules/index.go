@@ -29,7 +29,7 @@ type index struct {
 
 	texts []string         // interned values; 0 is the empty one
 	ids   map[string]int32 // their numbers
-	cut   map[int32]int32  // the number of what is left of a value that is cut to minPrefix
+	cut   []int32          // by number: that of the text cut to minPrefix; 0 or no place until asked for
 	marks []uint64         // scratch, by number of a value; all zero between uses
 }
 
@@ -46,18 +46,29 @@ func newIndex(tl *timeline.Timeline) *index {
 		hits:     map[string]*hits{},
 		texts:    []string{""},
 		ids:      map[string]int32{"": 0},
-		cut:      map[int32]int32{},
 	}
 	if !slices.IsSortedFunc(x.events, compareEvents) {
 		x.events = slices.Clone(x.events) // the timeline keeps its order
 		slices.SortStableFunc(x.events, compareEvents)
 	}
+	x.sortByKind()
+	return x
+}
+
+// sortByKind lists the events of each kind.
+func (x *index) sortByKind() {
+	count := map[event.Kind]int32{}
 	for i, e := range x.events {
 		x.spans[i] = newSpan(e)
-		x.place[i] = int32(len(x.kinds[e.Kind]))
-		x.kinds[e.Kind] = append(x.kinds[e.Kind], int32(i))
+		x.place[i] = count[e.Kind]
+		count[e.Kind]++
 	}
-	return x
+	for kind, n := range count {
+		x.kinds[kind] = make([]int32, n)
+	}
+	for i, e := range x.events {
+		x.kinds[e.Kind][x.place[i]] = int32(i)
+	}
 }
 
 // compareEvents is event.Compare, with what else can tell two events of one line apart.
@@ -74,9 +85,11 @@ func compareEvents(a, b *event.Event) int {
 // column is one reading of all events of a kind. Events share few values of most
 // fields, so that a condition need only be asked about each value once.
 type column struct {
-	codes  []int32 // by place: which of the values; noValue for an event without the field
-	values []event.Value
-	counts []int // by code
+	codes []int32 // by place: which of the values; noValue for an event without the field
+	// values are, by code, the numbers of texts. Below zero are those of others: -1 is the first.
+	values []int32
+	others []event.Value // what is no text
+	counts []int32       // by code
 	absent int
 	ids    []int32 // by code: the number of the value's text; nil until asked for
 }
@@ -94,7 +107,7 @@ func (x *index) readColumn(kind event.Kind, r condition.Reading) *column {
 		return c
 	}
 	c := &column{codes: make([]int32, len(x.kinds[kind]))}
-	codes, read := map[event.Value]int32{}, r.Reader()
+	others, read := map[event.Value]int32{}, r.Reader()
 	for i, ev := range x.kinds[kind] {
 		v, ok := read(x.events[ev])
 		if !ok {
@@ -102,26 +115,62 @@ func (x *index) readColumn(kind event.Kind, r condition.Reading) *column {
 			c.absent++
 			continue
 		}
-		code, known := codes[v]
-		if !known {
-			code = int32(len(c.values))
-			codes[v] = code
-			c.values = append(c.values, v)
-			c.counts = append(c.counts, 0)
+		code := int32(0)
+		if v.IsText() {
+			code = x.codeOfText(c, v.Text())
+		} else if known, found := others[v]; found {
+			code = known
+		} else {
+			c.others = append(c.others, v)
+			code = c.addValue(int32(-len(c.others)))
+			others[v] = code
 		}
 		c.codes[i] = code
 		c.counts[code]++
+	}
+	for _, id := range c.values {
+		if id >= 0 {
+			x.marks[id] = 0
+		}
 	}
 	x.columns[key] = c
 	return c
 }
 
+// codeOfText is the code of a text in a column that is being read, whose values are marked.
+func (x *index) codeOfText(c *column, text string) int32 {
+	id := x.intern(text)
+	marks := x.growMarks()
+	if marks[id] == 0 {
+		marks[id] = 1 + uint64(c.addValue(id))
+	}
+	return int32(marks[id] - 1)
+}
+
+// addValue adds a value and returns its code.
+func (c *column) addValue(value int32) int32 {
+	c.values, c.counts = append(c.values, value), append(c.counts, 0)
+	return int32(len(c.values) - 1)
+}
+
+// valueOf is the value of a code.
+func (x *index) valueOf(c *column, code int) event.Value {
+	if id := c.values[code]; id >= 0 {
+		return event.String(x.texts[id])
+	}
+	return c.others[-1-c.values[code]]
+}
+
 // readTexts are the numbers of the texts of a column's values, by code.
 func (x *index) readTexts(c *column) []int32 {
-	if c.ids == nil {
+	switch {
+	case c.ids != nil:
+	case len(c.others) == 0:
+		c.ids = c.values
+	default:
 		c.ids = make([]int32, len(c.values))
-		for code, v := range c.values {
-			c.ids[code] = x.intern(v.Text())
+		for code := range c.values {
+			c.ids[code] = x.intern(x.valueOf(c, code).Text())
 		}
 	}
 	return c.ids
@@ -143,12 +192,13 @@ func (x *index) findKey(id int32, prefix bool) int32 {
 	if !prefix || len(x.texts[id]) <= minPrefix {
 		return id
 	}
-	key, known := x.cut[id]
-	if !known {
-		key = x.intern(x.texts[id][:minPrefix])
-		x.cut[id] = key
+	if int(id) >= len(x.cut) {
+		x.cut = append(x.cut, make([]int32, len(x.texts)-len(x.cut))...)
 	}
-	return key
+	if x.cut[id] == 0 {
+		x.cut[id] = x.intern(x.texts[id][:minPrefix])
+	}
+	return x.cut[id]
 }
 
 // tested is what a condition says of a kind's events.
@@ -171,10 +221,10 @@ func (x *index) testCondition(kind event.Kind, c *condition.Condition) *tested {
 	}
 	col := x.readColumn(kind, c.Reading)
 	a := &tested{column: col, holds: make([]bool, len(col.values))}
-	for code, v := range col.values {
-		if c.Holds(v, true) {
+	for code := range col.values {
+		if c.Holds(x.valueOf(col, code), true) {
 			a.holds[code] = true
-			a.count += col.counts[code]
+			a.count += int(col.counts[code])
 		}
 	}
 	if a.absent = c.Holds(event.Value{}, false); a.absent {

@@ -19,17 +19,17 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 		twice bool
 	}
 	incomplete := incompleteLinesByFile(events)
-	wanted := map[content]*original{}
+	wanted, kinds := map[content]*original{}, map[event.Kind]bool{}
 	for _, lines := range incomplete {
 		for _, e := range lines {
-			wanted[contentOf(e)] = &original{}
+			wanted[contentOf(e)], kinds[e.Kind] = &original{}, true
 		}
 	}
 	if len(wanted) == 0 {
 		return nil
 	}
 	for _, e := range events {
-		if t := writtenAt(e); t.Known && t.Lacks == 0 {
+		if t := writtenAt(e); t.Known && t.Lacks == 0 && kinds[e.Kind] {
 			if o := wanted[contentOf(e)]; o != nil {
 				o.twice, o.Event = o.Event != nil, e
 			}

@@ -17,10 +17,10 @@ import (
 // Input and output are in the order of time.
 func foldCopies(events []*event.Event) []*event.Event {
 	f := folder{
-		seed: maphash.MakeSeed(), folds: make(map[uint64]*copyGroups, len(events)),
+		seed: maphash.MakeSeed(), folds: map[uint64]*copyGroups{},
 		turns: map[fileContent]*filePlace{}, repeats: map[*event.Event]int{},
 	}
-	kept, several := events[:0:0], kindsOfSeveralFiles(events)
+	kept, several := events[:0], kindsOfSeveralFiles(events)
 	for i, e := range events {
 		alone := !several[e.Kind] && !sharesMoment(events, i)
 		if e.Start.IsZero() || alone || !f.foldEvent(e) {

@@ -22,7 +22,7 @@ type pairer struct {
 	// closed are the closed intervals by the position of their begin, for other spans that began
 	// with the same line.
 	closed map[event.Pos]*event.Event
-	begins int // edges that are begins
+	edges  int // with a time
 }
 
 // process is a process that writes edges of one class into a file.
@@ -38,21 +38,8 @@ type process struct {
 // duration, becomes one.
 func pairSpans(events []*event.Event, coverage []Coverage) []*event.Event {
 	p := newPairer(events, coverage)
-	var done, foreign []*event.Event
-	places, groups := make(map[group]int, p.begins), [][]*event.Event(nil) // in the order of their first edges
-	for _, e := range events {
-		if e.Span.Key == "" {
-			done = append(done, e)
-			continue
-		}
-		g := group{e.Span.Key, e.Start.Known}
-		i, known := places[g]
-		if !known {
-			i, groups = len(groups), append(groups, nil)
-			places[g] = i
-		}
-		groups[i] = append(groups[i], e)
-	}
+	done, groups := p.groupEdges(events)
+	var foreign []*event.Event
 	for _, edges := range groups {
 		intervals, open := p.pairKey(edges)
 		done, foreign = append(done, intervals...), append(foreign, open...)
@@ -65,6 +52,39 @@ func pairSpans(events []*event.Event, coverage []Coverage) []*event.Event {
 	return done
 }
 
+// groupEdges takes the events that are whole from those that are edges, and groups the latter by
+// their spans, in the order of their first edges. The whole ones are in the slice of the events,
+// with room for all others.
+func (p *pairer) groupEdges(events []*event.Event) (whole []*event.Event, groups [][]*event.Event) {
+	whole = events[:0]
+	places, sizes := make(map[group]int32, p.edges), []int32(nil)
+	edges := make([]*event.Event, 0, p.edges)
+	of := make([]int32, 0, p.edges) // by edge: the place of its group
+	for _, e := range events {
+		if e.Span.Key == "" {
+			whole = append(whole, e)
+			continue
+		}
+		g := group{e.Span.Key, e.Start.Known}
+		i, known := places[g]
+		if !known {
+			i, sizes = int32(len(sizes)), append(sizes, 0)
+			places[g] = i
+		}
+		sizes[i]++
+		edges, of = append(edges, e), append(of, i)
+	}
+	rest := make([]*event.Event, len(edges)) // of all groups
+	groups = make([][]*event.Event, len(sizes))
+	for i, size := range sizes {
+		groups[i], rest = rest[:0:size], rest[size:]
+	}
+	for i, e := range edges {
+		groups[of[i]] = append(groups[of[i]], e)
+	}
+	return whole, groups
+}
+
 // group is the edges of one span. Those without a time are paired among themselves, line by line.
 type group struct {
 	key   string
@@ -74,7 +94,7 @@ type group struct {
 func newPairer(events []*event.Event, coverage []Coverage) *pairer {
 	p := &pairer{
 		logEnd: map[string]time.Time{}, ends: map[string]time.Time{},
-		alive: map[process]time.Time{}, latest: map[process]*event.Event{},
+		alive: map[process]time.Time{}, latest: map[process]*event.Event{}, closed: map[event.Pos]*event.Event{},
 	}
 	for _, c := range coverage {
 		p.logEnd[c.File] = laterTime(p.logEnd[c.File], laterTime(c.End, c.Asked))
@@ -86,13 +106,10 @@ func newPairer(events []*event.Event, coverage []Coverage) *pairer {
 		w := process{e.Pos().File, spanClass(e.Span.Key), e.IDs.PID}
 		p.alive[w] = e.Start.T
 		p.latest[process{file: w.file, class: w.class}] = e
-		if e.Span.Edge == event.Begin {
-			p.begins++
-		} else if e.Span.Edge == event.End {
+		if p.edges++; e.Span.Edge == event.End {
 			p.ends[w.class] = laterTime(p.ends[w.class], laterTime(e.Start.T, p.logEnd[w.file]))
 		}
 	}
-	p.closed = make(map[event.Pos]*event.Event, p.begins)
 	return p
 }
 
@@ -241,6 +258,9 @@ func (p *pairer) leaveForeignOpen(e *event.Event) bool {
 // joinWholeIntervals merges lines that give a whole interval into the intervals of the same key:
 // those that end at the same time, and open ones that began at the same time.
 func joinWholeIntervals(intervals, told []*event.Event) []*event.Event {
+	if len(told) == 0 {
+		return intervals
+	}
 	var open, closed []*event.Event
 	for _, e := range intervals {
 		if e.Open {

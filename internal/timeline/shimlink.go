@@ -13,6 +13,15 @@ import (
 // shim unmounts a root file system when its container has exited. Where several containers have
 // exited, or none, nothing is linked.
 func linkShims(events []*event.Event) {
+	var unmounts []*event.Event
+	for _, e := range events {
+		if isSighting(e) && e.IDs.PID != 0 && e.IDs.Container == "" && isUnmounting(e) {
+			unmounts = append(unmounts, e)
+		}
+	}
+	if len(unmounts) == 0 {
+		return
+	}
 	l := shimLinker{
 		starts: map[int][]*event.Event{}, members: map[string][]string{},
 		exits: map[string][]*event.Event{},
@@ -29,13 +38,8 @@ func linkShims(events []*event.Event) {
 			l.exits[id] = append(l.exits[id], e)
 		}
 	}
-	if len(l.starts) == 0 {
-		return
-	}
-	for _, e := range events {
-		if isSighting(e) && e.IDs.PID != 0 && e.IDs.Container == "" && isUnmounting(e) {
-			l.linkContainer(e)
-		}
+	for _, e := range unmounts {
+		l.linkContainer(e)
 	}
 }
 

@@ -38,6 +38,8 @@ func Writer(identifier string) string {
 	switch identifier {
 	case "":
 		return ""
+	case "kubelet", "containerd", "dockerd": // most lines of a node
+		return identifier
 	// journalctl -o with-unit names the unit
 	case "systemd", "systemd-logind", "systemd-oomd", "systemd-shutdown", "systemd-fsck", "init.scope", "systemd-logind.service":
 		return "systemd"

@@ -62,31 +62,36 @@ func Find(events []*event.Event) (all []*event.Event) {
 func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
 	lives := map[string]*daemonHistory{}
 	of := func(name string) *daemonHistory {
-		if lives[name] == nil {
-			lives[name] = &daemonHistory{}
+		l := lives[name]
+		if l == nil {
+			l = &daemonHistory{}
+			lives[name] = l
 		}
-		return lives[name]
+		return l
 	}
 	for _, e := range events {
 		if !e.Start.Known || e.Start.Lacks != 0 {
 			continue
 		}
-		s, name := sign{e, e.Start.T}, cmp.Or(e.FieldText(event.FieldDaemon), e.FieldText(event.FieldRuntime))
+		s := sign{e, e.Start.T}
+		name := func() string { return cmp.Or(e.FieldText(event.FieldDaemon), e.FieldText(event.FieldRuntime)) }
 		switch e.Kind {
 		case event.KindDaemonStart, event.KindDaemonBoot, event.KindUnitStart:
-			of(name).starts = append(of(name).starts, s)
+			l := of(name())
+			l.starts = append(l.starts, s)
 		case event.KindKubeletStart:
 			of("kubelet").starts = append(of("kubelet").starts, s)
 		case event.KindUnitStop, event.KindUnitExit, event.KindOOMKill:
-			if name != "" {
+			if name := name(); name != "" {
 				of(name).ends = append(of(name).ends, s)
 			}
 		case event.KindCrash:
 			of(e.Component).ends = append(of(e.Component).ends, s)
 		case event.KindOperator:
-			of(name).orders = append(of(name).orders, s)
+			l := of(name())
+			l.orders = append(l.orders, s)
 		default:
-			if e.Source != e.Component+".log" {
+			if writer, ok := strings.CutSuffix(e.Source, ".log"); !ok || writer != e.Component {
 				continue
 			}
 			if l := of(e.Component); l.first.IsZero() || s.at.Before(l.first) {

@@ -82,9 +82,11 @@ func (l *life) servesAt(t time.Time) bool {
 // unit's.
 func livesOfRuntimes(events []*event.Event) (all []life) {
 	for _, e := range events {
+		if e.Kind != event.KindDaemonStart || !e.Start.Known || e.Start.Lacks != 0 {
+			continue
+		}
 		age, ok := e.Get(event.FieldAge)
-		seconds, number := age.Number()
-		if e.Kind == event.KindDaemonStart && ok && number && e.Start.Known && e.Start.Lacks == 0 {
+		if seconds, number := age.Number(); ok && number {
 			seen := e.Start.T.Add(time.Duration(seconds * float64(time.Second)))
 			all = append(all, life{
 				daemon: e.FieldText(event.FieldDaemon), pid: e.IDs.PID, own: e.FieldText(event.FieldUnit) != "",

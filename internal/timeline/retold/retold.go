@@ -24,7 +24,7 @@ const syncDelay = 5 * time.Minute
 func FoldCallers(events []*event.Event) []*event.Event {
 	last := map[callResult]*event.Event{} // by the client's line
 	named := map[string]*event.Event{}    // by its method, of deadlines that name a container or sandbox
-	kept := events[:0:0]
+	kept := events[:0]
 	for _, e := range events {
 		if e.Kind != event.KindCRIError {
 			kept = append(kept, e)
@@ -115,9 +115,12 @@ func FoldLimits(events []*event.Event) []*event.Event {
 	told := map[string][]*event.Event{} // the runtime's lines by method
 	kept := events[:0]
 	for _, e := range events {
-		method := e.FieldText(event.FieldMethod)
+		method := ""
+		if e.Kind == event.KindDescriptorLimit {
+			method = e.FieldText(event.FieldMethod)
+		}
 		switch {
-		case e.Kind != event.KindDescriptorLimit || method == "":
+		case method == "":
 		case e.Source != "kubelet.log":
 			told[method] = append(told[method], e)
 		default:

@@ -62,9 +62,10 @@ func TestFoldCallers(t *testing.T) {
 		failed(16, "2026-11-22T02:50:12.665832Z", "CreateContainer", "40585f73a1c2", false),
 		failed(17, "2026-11-22T02:50:12.665932Z", "CreateContainer", "", true),
 	}
-	require.Equal(t, []int{1, 3, 4, 6, 7, 8, 10, 11, 13, 15, 16}, numbers(retold.FoldCallers(events)))
-	require.Equal(t, "shop/web", events[3].IDs.Pod, "a caller knows the pod")
-	require.Len(t, events[3].Evidence, 2, "and its line says so")
+	folded := retold.FoldCallers(events)
+	require.Equal(t, []int{1, 3, 4, 6, 7, 8, 10, 11, 13, 15, 16}, numbers(folded))
+	require.Equal(t, "shop/web", folded[2].IDs.Pod, "a caller knows the pod")
+	require.Len(t, folded[2].Evidence, 2, "and its line says so")
 }
 
 func TestFoldConditions(t *testing.T) {

@@ -4,6 +4,7 @@ package waits
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -43,6 +44,10 @@ func NarrowStart(to, earlier *event.Event) {
 // process, or, where a shim is asked about a container that exits and the call is not known, before
 // that exit. Restarted are the restarts of daemons.
 func BoundByLog(events, restarted []*event.Event) {
+	isVague := func(e *event.Event) bool { return e.IDs.Goroutine != 0 && e.HasVagueStart() }
+	if !slices.ContainsFunc(events, isVague) {
+		return
+	}
 	exits := map[string]*event.Event{} // the last of each container
 	for _, e := range events {
 		if e.Kind == event.KindTaskExit && e.IDs.Container != "" && e.Start.Known && e.Start.Lacks == 0 {
@@ -51,7 +56,7 @@ func BoundByLog(events, restarted []*event.Event) {
 	}
 	births := birthsOfDaemons(events)
 	for _, e := range events {
-		if e.IDs.Goroutine == 0 || !e.HasVagueStart() {
+		if !isVague(e) {
 			continue
 		}
 		for _, r := range restarted {

@@ -74,7 +74,7 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 		if scan.ContainsAny(before, []string{"OCI runtime ", "runc did not terminate s"}) { // what runc printed as it ended
 			e.Component, e.Text = "runc", "runc could make no thread"
 			if speaker := daemon.Component(r.Unit, r.Pos.File); speaker != "" {
-				e.Source = speaker + ".log"
+				e.Source = event.LogOf(speaker)
 			}
 		}
 		return e, !inside

@@ -66,7 +66,7 @@ func Complete(e *event.Event, r *event.Record, component string) {
 		e.IDs.PID = r.PID
 	}
 	if e.Source == "" {
-		e.Source = e.Component + ".log"
+		e.Source = event.LogOf(e.Component)
 	}
 	if r.Repeats > 0 {
 		e.AddFields(event.FieldRepeats.Int(r.Repeats))
