@@ -774,7 +774,8 @@ func podNamed(s string) string {
 // containerDied:
 //
 //	≤ 1.20  SyncLoop (PLEG): "pod_ns(uid)", event: &pleg.PodLifecycleEvent{ID:"…", Type:"ContainerDied", Data:"<id>"}
-//	≥ 1.21  "SyncLoop (PLEG): event for pod" pod="ns/name" event={"ID":"…","Type":"ContainerDied","Data":"<id>"}
+//	≥ 1.21  "SyncLoop (PLEG): event for pod" pod="ns/name" event=&{ID:<uid> Type:ContainerDied Data:<id>}
+//	≥ 1.27  "SyncLoop (PLEG): event for pod" pod="ns/name" event={"ID":"…","Type":"ContainerDied","Data":"<id>"}
 func containerDied(r *event.Record) (event.Event, bool) {
 	if !strings.Contains(r.Raw, "SyncLoop (PLEG)") {
 		return event.Event{}, false
@@ -783,6 +784,9 @@ func containerDied(r *event.Record) (event.Event, bool) {
 	e.IDs.Container = scan.FindID(r.Message())
 	if ev, ok := r.Field("event"); ok && e.IDs.Container == "" {
 		e.IDs.Container = scan.FindID(ev)
+	}
+	if e.IDs.Container == "" { // a value without quotes ends at a blank
+		e.IDs.Container = scan.FindID(scan.After(r.Raw, "Type:ContainerDied Data:"))
 	}
 	e.IDs.Pod, _ = r.Field("pod")
 	return e, e.IDs.Container != ""
