@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
 
 // lazily is an expression that is compiled when a file first asks for it.
@@ -43,9 +44,8 @@ var mayAdvise = lines.NewLiterals([]string{
 })
 
 var (
-	// announcement stands before a fence, and tells what a reader may meet. One blank line may come
-	// between.
-	announcement = lazily("(?mi)\\b(you (might|may|could) (also )?(see|find|notice|observe|encounter)\\b|(if|when) you (see|get|encounter|find) (this|these|the following|an?|any|similar|messages?|errors?|logs?)\\b)[^\\n]{0,200}\\n(\\s*\\n)?\\s*(```|~~~)")
+	// announcement stands before a fence, and tells what a reader may meet.
+	announcement = lazily(`(?i)\b(you (might|may|could) (also )?(see|find|notice|observe|encounter)\b|(if|when) you (see|get|encounter|find) (this|these|the following|an?|any|similar|messages?|errors?|logs?)\b)`)
 	// remedy and reason are labels of a section about one trouble.
 	remedy = lazily(`(?mi)^\s*(?:[-*] |\d+\. )?\*\*(fix|solution|resolution|workaround)s?:?\*\*`)
 	reason = lazily(`(?mi)^\s*(?:[-*] |\d+\. )?\*\*(root cause|cause|reason)s?:?\*\*`)
@@ -73,10 +73,42 @@ func advises(head []byte) bool {
 	}
 	reasons, remedies := len(reason().FindAll(head, 2)), len(remedy().FindAll(head, 2))
 	switch {
-	case reasons > 1 && remedies > 1, announcement().Match(head):
+	case reasons > 1 && remedies > 1, announcesAll(head):
 		return true
 	case reasons+remedies+len(symptom().FindAll(head, 1)) > 1 && anyName().Match(head):
 		return true
 	}
 	return bytes.HasPrefix(head, []byte("---\n")) && front().Match(head) && section().Match(head)
+}
+
+// announcesAll says that each block of the text that holds no commands stands below an announcement,
+// and that there is one. In a thread, what somebody has seen stands beside what others may see.
+func announcesAll(head []byte) bool {
+	announced, fenced, begins := false, false, false
+	var above []byte // the last line outside of blocks
+	for line := range lines.OfHead(head) {
+		text := bytes.TrimLeft(line, " \t")
+		switch {
+		case len(text) > 0 && isFence(text):
+			fenced = !fenced
+			begins = fenced && !lines.StartsWith(bytes.TrimLeft(text, "`~"), "bash", "sh")
+			continue // of blocks one after the other all stand below the same words
+		case !fenced && logs.HasHeader(text):
+			return false
+		case begins:
+			begins = false
+			word, _, _ := bytes.Cut(bytes.TrimLeft(text, "$# "), []byte{' '})
+			if commands[string(word)] {
+				break
+			}
+			if !announcement().Match(above) {
+				return false
+			}
+			announced = true
+		}
+		if !fenced {
+			above = line
+		}
+	}
+	return announced
 }

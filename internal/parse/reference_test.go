@@ -62,6 +62,7 @@ func TestReferences(t *testing.T) {
 		"a knowledge base":           {"kb.md", "---\ntitle: \"Pods restart\"\nversions:\n- \"all\"\n---\n\n## Symptoms\n\n```\n" + strings.Repeat(klog, 4) + "```\n", "documentation"},
 		"advice by trouble":          {"t.md", strings.Repeat("## a\n```\n"+klog+"```\n**Cause:** x\n\n**Fix:**\n```bash\n$ docker ps\nCONTAINER ID\n```\n", 2), "documentation"},
 		"what a reader may see":      {"t.md", "**No network**\n\nThen you might see logs similar to the following.\n\n```\n" + klog + "```\n", "documentation"},
+		"what somebody saw besides":  {"t.md", "On my node:\n\n```\n" + klog + klog + "```\n\nThen you might see logs similar to the following.\n\n```\n" + klog + "```\n", "transcript"},
 		"a template":                 {"t.md", "**Symptom**: no node\n```\nUnable to register node with API server: Post \"https://<fqdn>:443/api/v1/nodes\": EOF\n```\n**Root Cause**: a route\n", "documentation"},
 		"an incident with a cause":   {"t.md", "**Symptom**: no node\n```\n" + klog + "```\n**Root Cause**: a route\n\n**Fix**: reboot\n", "transcript"},
 		"a post with front matter":   {"t.md", "---\ntitle: a\ndate: 2022-07-28\n---\n\n## Root cause\n\n```\n" + klog + klog + "```\n", "transcript"},
