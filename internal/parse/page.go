@@ -81,8 +81,9 @@ func advises(head []byte) bool {
 	return bytes.HasPrefix(head, []byte("---\n")) && front().Match(head) && section().Match(head)
 }
 
-// announcesAll says that each block of the text that holds no commands stands below an announcement,
-// and that there is one. In a thread, what somebody has seen stands beside what others may see.
+// announcesAll says that each block of the text that holds no commands stands below an
+// announcement, and that there is one. In a thread, what somebody has seen stands beside what
+// others may see.
 func announcesAll(head []byte) bool {
 	announced, fenced, begins := false, false, false
 	var above []byte // the last line outside of blocks
