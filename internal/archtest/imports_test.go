@@ -59,12 +59,14 @@ var layers = map[string]layer{
 	"internal/parse/stamp": {
 		[]string{"internal/event", "internal/parse/lines"}, "a stamp is written alike in all formats",
 	},
+	"internal/parse/tailed": {nil, "a line that stands between logs is none of theirs"},
 	"internal/parse/kernel": {
 		[]string{"internal/parse/lines"}, "what a kernel calls its functions and system calls is the same in all formats",
 	},
 	"internal/parse/logs": {
 		[]string{
 			"internal/event", "internal/parse/lines", "internal/parse/stamp",
+			"internal/parse/kernel", "internal/parse/tailed", // whose lines they are that name no writer
 			"github.com/klauspost/compress/zstd", "github.com/mikelolasagasti/xz", "github.com/pierrec/lz4", // the journal's own files hold payloads that are compressed one by one
 		},
 		"a log is read without what else is read",

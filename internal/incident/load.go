@@ -16,6 +16,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
@@ -138,24 +139,40 @@ func (inc *Incident) chooseWindow(o Options) (err error) {
 func describeInputs(files []File) string {
 	count := map[string]int{}
 	for i := range files {
-		count[files[i].Format]++
+		count[wordsOf(files[i].Format)]++
 	}
 	var said []string
-	for _, format := range slices.Sorted(maps.Keys(count)) {
-		name := format
-		switch format {
-		case "unknown":
-			name = "text of no known format"
-		case "empty":
-			name = "nothing"
-		}
+	for _, name := range slices.Sorted(maps.Keys(count)) {
 		files := "1 file"
-		if n := count[format]; n > 1 {
+		if n := count[name]; n > 1 {
 			files = fmt.Sprintf("%d files", n)
 		}
 		said = append(said, fmt.Sprintf("%s (%s)", name, files))
 	}
 	return strings.Join(said, ", ")
+}
+
+// formatWords are what files of a format hold, in a reader's words.
+var formatWords = map[string]string{
+	"": "text of no known format", "unknown": "text of no known format", "empty": "nothing", parse.Text: "text", parse.Prose: "prose",
+	"transcript": "a session or a page with blocks of text", "goroutines": "goroutines", "strace": "a trace of system calls",
+	"threads": "samples of threads", "psn": "samples of threads", "xcapture": "samples of threads", "proc": "files of /proc",
+	"collected": "an account of plegdiag collect", "unit-status": "the status of a unit",
+	"json": "JSON", "yaml": "YAML", "toml": "TOML", "metrics": "metrics", "mounts": "a list of mounts", "table": "a table",
+	"packages": "a list of packages", "properties": "keys and values", "outline": "keys and values", "values": "values",
+	"journal-file": "a journal", "journal-json": "a journal", "journal-verbose": "a journal", "journal-export": "a journal",
+	"journal-short": "a log of other programs", "aggregated": "a log of other programs", "container": "a log of other programs",
+	"klog": "a log of other programs", "logrus": "a log of other programs", "dmesg": "a log of other programs",
+}
+
+// wordsOf says what files of a format hold; the format itself where no word is known.
+func wordsOf(format string) string {
+	for i := range parse.References {
+		if r := &parse.References[i]; r.Name == format {
+			return r.What
+		}
+	}
+	return cmp.Or(formatWords[format], format)
 }
 
 // moveToTimeline moves what the files hold into one input of the timeline; the files are gone then.

@@ -39,12 +39,20 @@ func (f *file) hasDaemon(host string) bool {
 	return slices.ContainsFunc(daemons, func(name string) bool { return f.sources.Find(host, name) != nil })
 }
 
+// isOfNode says whether lines of the host in the file tell of a node: those of its kernel, its
+// service manager or a daemon.
+func (f *file) isOfNode(host string) bool {
+	return f.hasDaemon(host) || f.sources.Find(host, "kernel.log") != nil || f.sources.Find(host, "systemd.log") != nil
+}
+
 // keepNode drops all evidence but that of one node, where the files hold several, and notes in inc
 // which one.
 func keepNode(files []*file, o Options, inc *Incident) error {
 	n := countNodes(files)
-	inc.Node = n.mostNamed()
 	names := n.nodeNames()
+	if inc.Node = n.mostNamed(); len(names) == 1 && !slices.ContainsFunc(files, func(f *file) bool { return f.isOfNode(inc.Node) }) {
+		inc.Node = names[0] // others wrote more, and nothing that tells of a node
+	}
 	if len(names) > 1 {
 		for _, f := range files {
 			f.account.Node = n.nodeOfFile(f)

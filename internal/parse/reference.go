@@ -59,8 +59,16 @@ func (o *Opened) setReferenceAside(file string) {
 			return
 		}
 	}
+	if mayBePasted(o.Format) && isPatch(o.Head) {
+		o.Format = documentation.format()
+		return
+	}
 	_, sections := o.Reader.(Transcript)
 	if !mayQuote(o.Format) && !sections {
+		return
+	}
+	if advises(o.Head) && !isMostlyLog(o.Head) {
+		o.Format = documentation.format()
 		return
 	}
 	t := countText(o.Head)

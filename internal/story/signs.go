@@ -177,7 +177,7 @@ func sortOf(e *event.Event) string {
 }
 
 // waits are the kinds of events that dumps show.
-var waits = []event.Kind{event.KindGoroutine, event.KindLockWait, event.KindLockHeld}
+var waits = []event.Kind{event.KindGoroutine, event.KindLockWait, event.KindLockHeld, event.KindLockQueue}
 
 // describeSign is the text of an event with how long it lasted, where that is more than a moment.
 func describeSign(e *event.Event) string {
@@ -189,7 +189,7 @@ func describeSign(e *event.Event) string {
 	}
 	atLeast := e.AtLeast()
 	if slices.Contains(waits, e.Kind) && e.Start.Prec > 0 { // a dump rounds to minutes what it shows
-		waited := d
+		var waited time.Duration
 		if wait, ok := e.Get(event.FieldWait); ok {
 			seconds, _ := wait.Number()
 			waited = time.Duration(seconds * float64(time.Second))

@@ -340,3 +340,14 @@ func TestAfterCounts(t *testing.T) {
 		require.Len(t, ask(counted(a.fact, "100000")), 1, a.fact)
 	}
 }
+
+// TestSignOfRoundedLock holds that a wait which a dump rounds to minutes, and of which only the
+// bounds are known, is told by the lower one.
+func TestSignOfRoundedLock(t *testing.T) {
+	wait := ev("lock.queue", when(0), func(e *event.Event) {
+		e.Text, e.Open = "2 goroutines wait for sync.Mutex", true
+		e.Start.Prec, e.End = 70*time.Second, at(790)
+	})
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(wait))
+	require.Equal(t, "2 goroutines wait for sync.Mutex, for at least 12m0s", r.Headline)
+}

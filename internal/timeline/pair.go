@@ -158,6 +158,9 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 			told = append(told, e)
 		case e.Span.State && len(open) > 0 && e.Span.Edge == event.Begin && isOfOtherProcess(open[0], e):
 			intervals, open = append(intervals, p.leaveOpen(open[0])), []*event.Event{e}
+		case e.Span.Edge == event.End && len(open)+len(intervals) == 0 && slices.Contains(toldByEnd, e.Kind):
+			e.Begun, e.End = true, e.Start // its begin was not kept
+			intervals = append(intervals, e)
 		case e.Span.State && (e.Span.Edge == event.Begin) == (len(open) > 0):
 			if len(open) > 0 && slices.Contains(askedAgain, e.Kind) { // asked again while it lasts
 				setField(open[0], event.FieldRepeats, event.Int(int64(open[0].Count()+1)))
@@ -189,6 +192,10 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 // askedAgain are the kinds of states of which it counts how often they were asked for or about
 // while they lasted.
 var askedAgain = []event.Kind{event.KindCRICall, event.KindDaemonBoot}
+
+// toldByEnd are the kinds of states of which the end alone tells that they were there: other states
+// have an end at each start of their program.
+var toldByEnd = []event.Kind{event.KindServerSilent}
 
 // maxCall is how long a CRI call lasts at most: its caller gives up after runtimeRequestTimeout, 2
 // minutes by default and 15 on AKS.

@@ -117,7 +117,11 @@ func appendOwn(dst []event.Event, r *event.Record) []event.Event {
 		if component == "" {
 			continue
 		}
-		if e, ok := place.row.Observe(r); ok {
+		e, ok := place.row.Observe(r)
+		if ok && t.Component == linux.Table.Component {
+			ok = !namesTemplate(&e) && (written.Text != written.Raw || !isQuoted(written.Raw, place.row.Literals))
+		}
+		if ok {
 			table.Complete(&e, written, component)
 			dst = append(dst, e)
 		}

@@ -11,6 +11,7 @@ var cutPhrases = splitPhrases(
 	"net/http: TLS handshake timeout", "net/http: request canceled", "context deadline exceeded", "context canceled", "rpc error: code =", "use of closed network connection",
 	"Client.Timeout exceeded while awaiting headers", "PLEG is not healthy:", "pleg was last seen active", "threshold is", "container runtime is down",
 	"resource temporarily unavailable", "cannot allocate memory", "no space left on device", "waiting for lo to become free.", "blocked for more than",
+	"not responding, still trying", "not responding, timed out", "self-detected stall on CPU", "table full, dropping packet",
 )
 
 // phraseCut is a phrase at one of its blanks.

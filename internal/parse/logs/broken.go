@@ -56,6 +56,9 @@ func cannotBegin(above, line []byte) bool {
 
 // addSeam adds what stood between the last line of the message and the next one.
 func (w *wrapped) addSeam(next []byte) {
+	if bare := bytes.TrimRight(w.text, " "); len(bare) < len(w.text) {
+		w.text = w.text[:len(bare)+1] // one of the blanks with which a tool filled the line
+	}
 	w.text = append(w.text, lines.Seam(w.text, next)...)
 	w.ends[len(w.ends)-1] = len(w.text)
 }

@@ -76,11 +76,39 @@ func scanHeader(b []byte) (h header) {
 		}
 	}
 	if !h.scanInner(b[n:]) && n == 0 {
+		if in := h.scanIndented(b); in > 0 {
+			h.msg, h.innerAt = h.msg+start+in, h.innerAt+start+in
+			return h
+		}
 		h.body = none
 	}
 	h.innerAt = start + n
 	h.msg += h.innerAt
 	return h
+}
+
+// scanIndented reads the header of a line that stands indented in a post, as code of Markdown does,
+// and gives how far it is; 0 for any other line. It names its writer or is logrus' or the kernel's:
+// what programs indent themselves is the rest of a message.
+func (h *header) scanIndented(b []byte) int {
+	const most = 16 // a list in a list, and code in it
+	in := 0
+	for in < min(len(b), most) && (b[in] == ' ' || b[in] == '\t') {
+		in++
+	}
+	if in == 0 || in+15 > len(b) {
+		return 0
+	}
+	c := b[in]
+	if named := c >= 'A' && c <= 'Z' || lines.IsDigit(c); !named && c != '[' && !bytes.HasPrefix(b[in:], []byte(`time="`)) {
+		return 0
+	}
+	inner := scanHeader(b[in:])
+	if inner.body == none || inner.container || !(inner.body == logrus || inner.dmesg || inner.carrier.Known && (inner.pid > 0 || inner.dmesg || string(inner.unit) == "kernel") && len(inner.unit) > 0) {
+		return 0
+	}
+	*h = inner
+	return in
 }
 
 // streamIndex is 0 for a container's stdout and 1 for its stderr.

@@ -47,3 +47,27 @@ func TestCutKlog(t *testing.T) {
 		}
 	}
 }
+
+// TestIndentedHeader: a log that stands indented in a post keeps its times, writers and host; what
+// a program indents is no line of its own.
+func TestIndentedHeader(t *testing.T) {
+	for line, unit := range map[string]string{
+		"    Jul 28 10:53:00 node-1 containerd[1161]: text":                       "containerd",
+		"\tJul 28 10:53:00 node-1 kernel: text":                                   "kernel",
+		"  Jul 8 10:53:00 node-1 kernel: text":                                    "kernel",
+		"    [42000.009100] INFO: task a:1 blocked for more than 120 seconds.":    "kernel",
+		"    Jul 28 10:53:00 some words: text":                                    "",
+		"    Jul 28 10:53:00":                                                     "",
+		"                          Jul 28 10:53:00 node-1 containerd[1161]: text": "",
+	} {
+		h := scanHeader([]byte(line))
+		require.Equal(t, unit, string(h.unit), line)
+		if unit != "" {
+			require.True(t, h.carrier.Known, line)
+			require.Contains(t, []string{"text", "INFO: task a:1 blocked for more than 120 seconds."}, line[h.msg:])
+		}
+	}
+	h := scanHeader([]byte(`    time="2022-07-28T10:53:00.719579189+08:00" level=info msg="shim disconnected"`))
+	require.Equal(t, logrus, h.body)
+	require.True(t, h.inner.Known)
+}

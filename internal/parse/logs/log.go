@@ -5,12 +5,15 @@ package logs
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 	"slices"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/kernel"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/tailed"
 )
 
 // ReadLines reads every log format that is written line by line: journald's and syslog's text,
@@ -22,10 +25,11 @@ func ReadLines(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		l := newLogReader(in, yield)
 		head := l.lines.Head(wrapHead)
-		if text, ok := withoutBlankLines(head); ok {
+		if text, ok := lines.WithoutBlankLines(head); ok {
 			head, l.doubled = text, true
 		}
-		l.pad = findPad(head)
+		l.boot = kernel.IsBootLog(head, hasStart)
+		l.pad = lines.FindPad(head)
 		switch l.width = findWidth(head, l.pad); {
 		case l.width > 0:
 			l.readFile(l.readWrapped, l.endWrappedFile)
@@ -103,6 +107,8 @@ type logReader struct {
 	filled   int      // its lines that are not blank
 	parts    [2]*part // messages of a container that are not whole yet, of stdout and of stderr
 	wrapped
+	boot    bool   // the kernel's lines have no stamps
+	section string // the unit of lines that name none, by the line that tail prints above them
 	// status is the unit whose systemctl status the current lines are from; empty outside of one.
 	status string
 }
@@ -242,8 +248,11 @@ func (l *logReader) newRecord(n int, h *header) event.Record {
 			rec.Time = l.last.time
 		}
 	}
-	if len(h.unit) > 0 {
+	switch {
+	case len(h.unit) > 0:
 		rec.Unit = l.units.Intern(h.unit)
+	case h.body != banner:
+		rec.Unit = l.section
 	}
 	if len(h.caller) > 0 && h.carried {
 		rec.Caller = l.files.Intern(h.caller)
@@ -316,7 +325,11 @@ func (l *logReader) yieldSkip(first, n int, format string, args ...any) bool {
 func (l *logReader) readContinuation(n int, raw, b []byte, s *scannedLine) bool {
 	rec := event.Record{
 		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1 + l.more,
-		Time: l.last.time, Unit: l.last.unit, Host: l.last.host, PID: l.last.pid,
+		Time: l.last.time, Unit: cmp.Or(l.last.unit, l.section), Host: l.last.host, PID: l.last.pid,
+	}
+	if name, ok := tailed.CutName(b); ok { // whoever wrote the lines before says nothing of what follows
+		l.last, l.status, l.section = writer{}, "", tailed.Writer(name)
+		return l.closeAll() && l.yield(event.Record{Pos: rec.Pos, Lines: rec.Lines}, nil)
 	}
 	if l.open != nil {
 		if done, ok := l.extendBareHeld(&rec, b); done {
@@ -326,6 +339,9 @@ func (l *logReader) readContinuation(n int, raw, b []byte, s *scannedLine) bool 
 	if t, ok := readOwnStamp(b); ok && l.open == nil {
 		l.last = writer{time: t} // of the lines below, whoever wrote them
 		return l.yield(event.Record{Pos: rec.Pos, Lines: rec.Lines, Time: t}, nil)
+	}
+	if l.boot && rec.Unit == "" && kernel.IsBootLine(b) {
+		rec.Unit = "kernel"
 	}
 	if l.followStatus(b); l.status != "" {
 		rec = event.Record{Pos: rec.Pos, Lines: rec.Lines} // of no line before

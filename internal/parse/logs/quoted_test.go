@@ -1,11 +1,13 @@
 package logs_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
 	"github.com/plegdiag/plegdiag/internal/parse/parsetest"
@@ -57,4 +59,45 @@ func TestGinkgoStamp(t *testing.T) {
 	require.True(t, a.Records[0].Time.Known)
 	require.Equal(t, said, a.Records[0].Text)
 	require.Empty(t, a.Records[0].Host+a.Records[0].Unit)
+}
+
+// TestSections holds that a line between two logs ends what is known of the writer of the first:
+// its time, its process and its host are not those of the lines below.
+func TestSections(t *testing.T) {
+	const text = "==> kubelet <==\n" +
+		"Sep 05 07:00:54 minikube kubelet[2868]: E0905 07:00:54.420562    2868 pod_workers.go:1301] text\n" +
+		"goes on\n" +
+		"==> storage-provisioner [fe3b3c9de004] <==\n" +
+		"goroutine 4410 [sync.Mutex.Lock, 12 minutes]:\n" +
+		"I0905 07:00:55.000000       1 leaderelection.go:243] text\n" +
+		"==> /var/log/kern.log <==\n" +
+		"-- No entries --\n" +
+		"INFO: task a:1 blocked for more than 120 seconds.\n"
+	a := parsetest.Read(t, parsetest.Format(t, "journal-short"), []byte(text), nil)
+	var got []string
+	for i := range a.Records {
+		r := &a.Records[i]
+		got = append(got, fmt.Sprintf("%d %s %s %d %t", r.Pos.Line, r.Host, r.Unit, r.PID, r.Time.Known))
+	}
+	require.Equal(t, []string{
+		"1   0 false", "2 minikube kubelet 2868 true", "3 minikube kubelet 2868 true", "4   0 false", "5  container 0 false",
+		"6  container 1 true", "7   0 false", "8   0 false", "9  kernel 0 false",
+	}, got)
+}
+
+// TestBootLog holds that lines of a boot without stamps are the kernel's, and that nothing else of
+// the text is taken for its.
+func TestBootLog(t *testing.T) {
+	const text = "Freeing unused kernel memory: 1260k freed\nata3: SATA link down (SStatus 0 SControl 300)\nsome words\nSELinux: initialized (dev cgroup, type cgroup), uses genfs_contexts\n"
+	a := parsetest.Read(t, parsetest.Format(t, "text"), []byte(text), nil)
+	require.Equal(t, []string{"kernel", "kernel", "", "kernel"}, units(a.Records))
+	a = parsetest.Read(t, parsetest.Format(t, "text"), []byte("Freeing unused kernel memory: 1260k freed\nsome words\n"), nil)
+	require.Equal(t, []string{"", ""}, units(a.Records))
+}
+
+func units(records []event.Record) (all []string) {
+	for i := range records {
+		all = append(all, records[i].Unit)
+	}
+	return all
 }

@@ -38,53 +38,6 @@ const wrapHead = 32 << 10
 // oftenSet are widths of terminals at which a single broken line is taken for one.
 var oftenSet = map[int]bool{80: true, 100: true, 120: true, 132: true}
 
-// withoutBlankLines is a text without the blank line that stands behind every line; ok is false
-// where that is not so.
-func withoutBlankLines(head []byte) (text []byte, ok bool) {
-	blank, count := true, 0 // the line before was; lines that are not blank
-	for line := range bytes.Lines(head) {
-		switch was := blank; {
-		case lines.IsBlank(line):
-			if blank = true; was {
-				return nil, false
-			}
-		default:
-			if blank = false; !was {
-				return nil, false
-			}
-			text = append(text, line...)
-			count++
-		}
-	}
-	return text, count > 2
-}
-
-// findPad is how many blanks stand behind every line of head.
-func findPad(head []byte) int {
-	pad := -1
-	for line := range bytes.Lines(head) {
-		line = bytes.TrimRight(line, "\r\n")
-		if n := len(line) - len(bytes.TrimRight(line, " ")); len(line) > 0 && (pad < 0 || n < pad) {
-			pad = n
-		}
-		if pad == 0 {
-			return 0
-		}
-	}
-	return max(pad, 0)
-}
-
-// cutPad takes colours off a line, and so many blanks off its end: a terminal counts neither.
-func cutPad(line []byte, pad int) []byte {
-	if bytes.IndexByte(line, '\x1b') >= 0 {
-		line = lines.WithoutColours(nil, line)
-	}
-	for ; pad > 0 && len(line) > 0 && line[len(line)-1] == ' '; pad-- {
-		line = line[:len(line)-1]
-	}
-	return line
-}
-
 // findWidth is the width of the terminal that broke the lines of head, without the blanks behind
 // every line; 0 when none did.
 func findWidth(head []byte, pad int) int {
@@ -97,7 +50,7 @@ func findWidth(head []byte, pad int) int {
 		if len(line) < least { // which no terminal breaks
 			continue
 		}
-		n := utf8.RuneCount(cutPad(bytes.TrimRight(line, "\r\n"), pad))
+		n := utf8.RuneCount(lines.CutPad(bytes.TrimRight(line, "\r\n"), pad))
 		if n > most {
 			return 0
 		}
@@ -114,7 +67,7 @@ func findWidth(head []byte, pad int) int {
 	broken, whole := 0, 0 // lines of that width that go on, and those that do not
 	headed, wide := false, false
 	for line := range bytes.Lines(head) {
-		line = cutPad(bytes.TrimRight(line, "\r\n"), pad)
+		line = lines.CutPad(bytes.TrimRight(line, "\r\n"), pad)
 		switch goesOn := mayContinueMessage(line); {
 		case wide && headed && goesOn:
 			broken++
@@ -149,7 +102,7 @@ func mayContinueMessage(line []byte) bool {
 // readWrapped reads a line of a file whose lines were broken.
 func (l *logReader) readWrapped(line lines.Line) bool {
 	w := &l.wrapped
-	b := cutPad(lines.TrimReturn(line.Bytes), w.pad)
+	b := lines.CutPad(lines.TrimReturn(line.Bytes), w.pad)
 	if w.first > 0 && line.Cut == 0 && mayContinueMessage(b) {
 		switch cut := lines.CutsWords(w.text, b); {
 		case cut: // and the blank between them was lost

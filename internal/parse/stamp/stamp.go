@@ -116,15 +116,22 @@ func Short(b []byte) (t event.Time, n int) {
 			return t, 0
 		}
 	}
-	if b[n+2] != ' ' || b[n-1] != ' ' {
+	if b[n-1] != ' ' {
 		return t, 0
 	}
-	day, ok := Days(0, m, TwoDigits(b[n], b[n+1]))
-	face, prec, c := TimeOfDay(b[n+3:])
+	of, at := TwoDigits(b[n], b[n+1]), n+3
+	switch {
+	case b[n+1] == ' ': // where pastes and pages lost one of two blanks
+		of, at = TwoDigits(' ', b[n]), n+2
+	case b[n+2] != ' ':
+		return t, 0
+	}
+	day, ok := Days(0, m, of)
+	face, prec, c := TimeOfDay(b[at:])
 	if !ok || c == 0 {
 		return t, 0
 	}
-	return Moment(day, face, prec, NoYear), n + 3 + c
+	return Moment(day, face, prec, NoYear), at + c
 }
 
 // months are those of English, of three letters each.

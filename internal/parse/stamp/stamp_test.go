@@ -65,3 +65,16 @@ func TestDate(t *testing.T) {
 		require.Equal(t, want, parsetest.Time(got), in)
 	}
 }
+
+// TestShortDay: pastes and pages lose one of the two blanks before a day of one digit.
+func TestShortDay(t *testing.T) {
+	padded, n := stamp.Short([]byte("Jul  8 10:03:53 node-1 kernel: text"))
+	require.Equal(t, 15, n)
+	bare, n := stamp.Short([]byte("Jul 8 10:03:53 node-1 kernel: text"))
+	require.Equal(t, 14, n)
+	require.Equal(t, padded, bare)
+	for _, text := range []string{"Jul 8  10:03:53 node-1", "Jul 0 10:03:53 node-1", "Jul 8 10:03 node-1 a", "Jul x 10:03:53 node-1"} {
+		_, n := stamp.Short([]byte(text))
+		require.Zero(t, n, text)
+	}
+}
