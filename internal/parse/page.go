@@ -26,8 +26,8 @@ var patchSign = lazily(`(?m)^[> ]{0,8}(Signed-off-by|Reviewed-by|Acked-by): .{1,
 	`|^X-Mailing-List: |^Subject: .{0,20}\[PATCH|^This patch was applied to |^commit [0-9a-f]{40} upstream\.`)
 
 // isPatch knows a patch, a commit and a mail of a list by their marks.
-func isPatch(head []byte) bool {
-	return lines.MayHoldAny(head, mayBePatch) && patchSign().Match(head)
+func isPatch(head *lines.Head) bool {
+	return head.MayHoldAny(mayBePatch) && patchSign().Match(head.Text)
 }
 
 // mayBePasted says that lines of a format can also stand in the mail about a patch.
@@ -67,27 +67,28 @@ var (
 //	You might find iSCSI errors in the kernel log
 //	**Cause:** …      **Fix:** …      and again, for another trouble
 //	**Symptom**: … https://<fqdn>:443/… **Root Cause**: …
-func advises(head []byte) bool {
-	if !lines.MayHoldAny(head, mayAdvise) {
+func advises(head *lines.Head) bool {
+	if !head.MayHoldAny(mayAdvise) {
 		return false
 	}
-	reasons, remedies := len(reason().FindAll(head, 2)), len(remedy().FindAll(head, 2))
+	text := head.Text
+	reasons, remedies := len(reason().FindAll(text, 2)), len(remedy().FindAll(text, 2))
 	switch {
 	case reasons > 1 && remedies > 1, announcesAll(head):
 		return true
-	case reasons+remedies+len(symptom().FindAll(head, 1)) > 1 && anyName().Match(head):
+	case reasons+remedies+len(symptom().FindAll(text, 1)) > 1 && anyName().Match(text):
 		return true
 	}
-	return bytes.HasPrefix(head, []byte("---\n")) && front().Match(head) && section().Match(head)
+	return bytes.HasPrefix(text, []byte("---\n")) && front().Match(text) && section().Match(text)
 }
 
 // announcesAll says that each block of the text that holds no commands stands below an
 // announcement, and that there is one. In a thread, what somebody has seen stands beside what
 // others may see.
-func announcesAll(head []byte) bool {
+func announcesAll(head *lines.Head) bool {
 	announced, fenced, begins := false, false, false
 	var above []byte // the last line outside of blocks
-	for line := range lines.OfHead(head) {
+	for _, line := range head.Lines {
 		text := bytes.TrimLeft(line, " \t")
 		switch {
 		case len(text) > 0 && isFence(text):
