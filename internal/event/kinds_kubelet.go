@@ -198,6 +198,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldReason, "as the runtime gives it; no-config and reload-failed where it finds no configuration of CNI, or cannot load one that was changed"),
 		text(FieldMessage, "as the runtime gives it"),
 		truth(FieldCaller, "whether the sync of a pod says so, which waits for it; absent otherwise"),
+		truth(FieldAnswered, "whether it is the runtime's own answer to crictl info; absent otherwise"),
 	}},
 	{Kind: KindPressure, About: "the kubelet reports pressure as a condition of its node", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldOf, "what the node is short of; of process ids kubelet.pid-pressure tells", "disk", "memory"),

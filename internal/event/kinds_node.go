@@ -197,7 +197,7 @@ var commandKinds = []KindInfo{
 
 var collectKinds = []KindInfo{
 	{
-		Kind: KindCollectRPC, About: "a call of plegdiag collect to a daemon; it is open when there was no answer",
+		Kind: KindCollectRPC, About: "a call of plegdiag collect to a daemon, or of crictl info; it is open when there was no answer",
 		IDs: []Key{FieldContainer, FieldSandbox},
 		Fields: []FieldInfo{
 			oneOf(FieldAPI, "the protocol", "cri", "docker", "dbus"),

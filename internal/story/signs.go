@@ -101,7 +101,7 @@ type begun struct{ network, node, images time.Time }
 func findBegun(tl *timeline.Timeline) (b begun) {
 	for _, e := range tl.Events {
 		switch {
-		case e.Kind == event.KindCollectRPC && e.FieldText(event.FieldNetwork) == "true":
+		case e.Kind == event.KindCollectRPC && e.FieldText(event.FieldNetwork) == "true" && e.Start.Known:
 			b.network = e.Start.T
 		case e.Kind == event.KindNodeReady && e.Start.Known:
 			b.node = e.Start.T

@@ -306,6 +306,12 @@ func RuntimeNotReady(text string) (event.Event, bool) {
 	return e, true
 }
 
+// NetworkNotReady makes the event of a runtime's other condition, as it stands behind "container
+// runtime network not ready: ".
+func NetworkNotReady(text string) (event.Event, bool) {
+	return repeated.NetworkNotReady(&event.Record{Text: text})
+}
+
 // nodeOfTest is the node that a test of Kubernetes waits for:
 //
 //	Condition Ready of node minion-1 is false instead of true. Reason: KubeletNotReady, message: container runtime is down
