@@ -71,9 +71,9 @@ var kernelKinds = []KindInfo{
 		measure(FieldSeconds, "seconds", "for which nothing of it was sent, where the line says it"),
 		oneOf(FieldWhat, "where the driver says it: the unit that sends hangs, or the card's firmware is dead", "hang", "dead"),
 	}},
-	{Kind: KindLinkDown, About: "a network card has lost its link or its address, up to the line that says it has it again", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindLinkDown, About: "a network card has lost its link or its address, up to the line that says it has it again, or the machine has no default route", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as eno1"),
-		oneOf(FieldWhat, "the card alone, one that a bond uses, a bond of which no card has a link, or a card whose address no server of DHCP renews", "port", "port-of-bond", "bond", "address"),
+		oneOf(FieldWhat, "the card alone, one that a bond uses, a bond of which no card has a link, a card whose address no server of DHCP renews, or the default route, which the kubelet does not find", "port", "port-of-bond", "bond", "address", "route"),
 	}},
 	{Kind: KindServerSilent, About: "a file server does not answer, up to the line that says it answers again", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldProtocol, "how it is reached", "nfs", "cifs", "ceph", "gluster"),

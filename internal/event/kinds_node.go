@@ -35,6 +35,9 @@ const (
 	KindCollectItem Kind = "collect.item"
 )
 
+// StatusPending is the sort of noise that a kubelet's first words are.
+const StatusPending = "status check pending"
+
 var nodeKinds = []KindInfo{
 	{Kind: KindProbeFailed, About: "a CSI driver did not answer the probe of its health, or said that it cannot work", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldName, "of the driver, where the line names it"),

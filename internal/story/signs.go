@@ -87,13 +87,27 @@ func programOf(e *event.Event) string {
 	return ""
 }
 
+// isStarting says that an event is over before a kubelet can have registered its node.
+func (b begun) isStarting(e *event.Event) bool {
+	return e.Start.Known && slices.ContainsFunc(b.starts, func(start time.Time) bool {
+		return !e.Start.T.Before(start) && e.Last().T.Sub(start) < firstWords
+	})
+}
+
 // isSameLine says that two events are made of one line.
 func isSameLine(a, b *event.Event) bool {
 	return len(a.Evidence) > 0 && len(b.Evidence) > 0 && a.Evidence[0].Pos == b.Evidence[0].Pos
 }
 
 // begun is when the beginning of a node was over, by what it said of itself; zero when it did not.
-type begun struct{ network, node, images time.Time }
+type begun struct {
+	network, node, images time.Time
+	starts                []time.Time // of the kubelet
+}
+
+// firstWords is how long after its start a kubelet may find no node object of its own: it is about
+// to register its node.
+const firstWords = 5 * time.Second
 
 // findBegun finds when the runtime said that its network is ready, and the kubelet that its node
 // is, which it says only of one with a network, and that it could clean the file system of the
@@ -110,6 +124,8 @@ func findBegun(tl *timeline.Timeline) (b begun) {
 			}
 		case e.Kind == event.KindImagesCleaned && e.Start.Known:
 			b.images = e.Start.T
+		case e.Start.Known && (e.Kind == event.KindKubeletStart || e.Kind == event.KindNoise && e.FieldText(event.FieldName) == event.StatusPending):
+			b.starts = append(b.starts, e.Start.T)
 		}
 	}
 	return b
@@ -129,7 +145,7 @@ func (b begun) isOver(e *event.Event) bool {
 	case event.KindImageFSFailed:
 		return e.FieldText(event.FieldDeadline) != "true" && e.Start.Known && e.Start.T.Before(b.images)
 	case event.KindAPIFailed:
-		return e.FieldText(event.FieldReason) == "not-found" && e.Start.T.Before(b.node)
+		return e.FieldText(event.FieldReason) == "not-found" && (e.Start.T.Before(b.node) || b.isStarting(e))
 	}
 	return false
 }

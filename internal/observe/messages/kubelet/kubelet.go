@@ -103,6 +103,7 @@ var Table = table.Table{
 		{[]string{"No retries permitted until "}, volumeFailed},
 		{[]string{"Failed to process watch event", "Failed to create existing container"}, cadvisorWatchFailed},
 		{[]string{" not found"}, nodeUnknown},
+		{[]string{"no default routes found"}, noDefaultRoute},
 		{[]string{" perf counter data; err: ", "network win-bridge/", "network win-overlay/"}, onWindows},
 		table.Crash,
 	},
