@@ -43,6 +43,9 @@ const (
 	KindVolumeFailed     Kind = "kubelet.volume-failed"
 )
 
+// Unnamed is what a request was for where its line does not say.
+const Unnamed = "unnamed"
+
 // criFailures are what the error of a failed call of the CRI says that it lacks: a part of the
 // runtime, or what the network plugin of the pods (CNI) needs.
 var criFailures = []string{
@@ -174,7 +177,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindAPIFailed, About: "a request of the kubelet to the API server that failed", IDs: ofPod, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what the request was for; the lease by which a controller leads; or the datastore of the API server, which answers late", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join", "lock", "datastore"),
+		oneOf(FieldWhat, "what the request was for; the lease by which a controller leads; or the datastore of the API server, which answers late; unnamed where the line does not say what for", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join", "lock", "datastore", Unnamed),
 		oneOf(FieldReason, "why it failed", apiFailures...),
 		text(FieldServer, "host and port of the API server"),
 		text(FieldPath, "of the request"),

@@ -125,6 +125,34 @@ func noDefaultRoute(r *event.Record) (event.Event, bool) {
 	), strings.Contains(r.Raw, "get ip address of node")
 }
 
+// dialFailed is an error that shows a connection to the API server, or to the address that it has
+// inside of its cluster, which could not be made, whatever the kubelet was about. A line that says
+// more has its own event.
+//
+//	"killPodWithSyncResult failed" err="…dial tcp 10.96.0.1:443: i/o timeout" pod="default/nginx"
+//	Error syncing pod …: Get https://10.96.0.1:443/api/v1/…: dial tcp 10.96.0.1:443: connect: no route to host
+//
+// At port 443 other servers listen, too: registries, and what a cloud offers.
+func dialFailed(r *event.Record) (event.Event, bool) {
+	reason := cmp.Or(table.ErrorOf(r), r.Message())
+	server, dials := scan.Between(reason, "dial tcp ", ": ")
+	server = server[strings.LastIndex(server, ">")+1:] // 10.0.0.7:41022->10.96.0.1:443
+	of := strings.HasSuffix(server, ":443") || strings.HasSuffix(server, ":6443")
+	if _, url, ok := strings.Cut(reason, "https://"); ok {
+		_, path, _ := strings.Cut(url, "/")
+		of = of && (strings.HasPrefix(path, "api") || path == "")
+	}
+	why := apiReason(scan.After(reason, "dial tcp "))
+	e := event.New(event.KindAPIFailed, "a connection to "+server+" could not be made: "+apiWords[why])
+	e.Fields = []event.Field{
+		event.FieldWhat.Text(event.Unnamed), event.FieldReason.Text(why), event.FieldHow.Text(why), event.FieldServer.Text(server),
+		event.FieldError.Text(table.Clip(reason)),
+	}
+	e.IDs.Pod = podOf(r)
+	return e, dials && of && daemon.Writer(r.Unit) == daemon.Kubelet.Component && slices.Contains([]string{"refused", "timeout", "no-route", "cut"}, why) &&
+		!scan.ContainsAny(r.Raw, []string{"mage", "ull ", "egistry", "/v2/"})
+}
+
 // notReadYet is the error of a kubelet in its first moments.
 const notReadYet = "nodes have not yet been read at least once"
 

@@ -104,6 +104,7 @@ var Table = table.Table{
 		{[]string{"Failed to process watch event", "Failed to create existing container"}, cadvisorWatchFailed},
 		{[]string{" not found"}, nodeUnknown},
 		{[]string{"no default routes found"}, noDefaultRoute},
+		{[]string{"dial tcp "}, dialFailed},
 		{[]string{" perf counter data; err: ", "network win-bridge/", "network win-overlay/"}, onWindows},
 		table.Crash,
 	},
