@@ -188,6 +188,7 @@ var apiWords = map[string]string{
 	"no-route": "there is no way to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
 	"cut": "the connection broke", "timeout": "no answer in time", "server": "the server fails itself",
 	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails",
+	"cut-off":     "there was no answer, and what stopped it is cut off the line",
 	"credentials": "the program that the kubelet asks for its credentials gives none",
 }
 
@@ -205,6 +206,9 @@ func apiReason(text string) string {
 		if isCut && slices.ContainsFunc(a.texts, func(words string) bool { return endsWithin(cut, words) }) {
 			return a.reason
 		}
+	}
+	if isCut && (strings.Contains(cut, ` \"https://`) || strings.Contains(cut, ` "https://`) || strings.Contains(cut, " https://")) {
+		return "cut-off" // Post "https://10.1.0>: of Go's client, so there was no answer to read
 	}
 	return "other"
 }
