@@ -91,12 +91,16 @@ var kernelKinds = []KindInfo{
 		text(FieldCPU, "its number"),
 		measure(FieldSeconds, "seconds", "for which it has"),
 		comm,
+		truth(FieldAgain, "whether the kernel had found a CPU stuck before, by its flags; absent otherwise"),
 	}},
-	{Kind: KindRCUStall, About: "a CPU holds up RCU, so that memory is not freed", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindRCUStall, About: "a CPU holds up RCU, so that memory is not freed", IDs: ofTask, Fields: []FieldInfo{
 		truth(FieldSelf, "whether that CPU found it out itself"),
 		oneOf(FieldOf, "what does not come round, where that is a task and no CPU", "task"),
 		count(FieldTicks, "for how many of the kernel's ticks it has, of which a second has 1000 at most; on a line of its own"),
 		truth(FieldStarved, "whether it is RCU's own thread that gets no CPU; absent otherwise"),
+		text(FieldCPU, "its number, where the lines below name one"),
+		comm,
+		truth(FieldAgain, "whether the kernel had found a CPU stuck before, by its flags; absent otherwise"),
 	}},
 	{Kind: KindRTThrottled, About: "real-time tasks used all the CPU time that they may", IDs: ofLine},
 	{Kind: KindAllocDeadlock, About: "XFS tries again and again to get memory", IDs: ofTask, Fields: []FieldInfo{

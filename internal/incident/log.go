@@ -72,6 +72,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	f.addEvents(log.losses)
 	f.addEvents(log.boots)
 	f.takeMade(maker.maker)
+	kernel.tellMore(&f.events)
 	f.addStats(stats)
 	if f.asked > maxAsked && f.account.Err == "" {
 		const text = "%d lines hold a text that rules ask for; only the first %d were shown to them"
@@ -217,6 +218,18 @@ func (k *kernelTraces) addRecord(rec *event.Record) {
 		t := hostTraces{rec.Host, &threads.KernelTraces{}}
 		*k = append(*k, t)
 		t.Add(rec)
+	}
+}
+
+// tellMore adds to the lockups of CPUs what the lines below say of them.
+func (k kernelTraces) tellMore(events *eventStore) {
+	for _, t := range k {
+		if !t.HasLockups() {
+			continue
+		}
+		for e := range events.allEvents() {
+			t.TellMore(e)
+		}
 	}
 }
 

@@ -67,6 +67,11 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 			return other.first.Kind == event.KindCRICall && hasFailed(other.first) && other.first.FieldText(event.FieldMethod) == s.first.FieldText(event.FieldMethod)
 		})
 	})
+	all = slices.DeleteFunc(all, func(s *said) bool { // RCU waits for the CPU that is stuck
+		return s.first.Kind == event.KindRCUStall && slices.ContainsFunc(all, func(other *said) bool {
+			return other.first.Kind == event.KindSoftLockup && other.first.FieldText(event.FieldCPU) == s.first.FieldText(event.FieldCPU)
+		})
+	})
 	for i := 0; i < len(all); i++ { // of one line the first says enough
 		rest := slices.DeleteFunc(all[i+1:], func(s *said) bool { return isSameLine(all[i].first, s.first) })
 		all = all[:i+1+len(rest)]
