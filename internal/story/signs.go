@@ -67,11 +67,14 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 			return other.first.Kind == event.KindCRICall && hasFailed(other.first) && other.first.FieldText(event.FieldMethod) == s.first.FieldText(event.FieldMethod)
 		})
 	})
-	all = slices.DeleteFunc(all, func(s *said) bool { // RCU waits for the CPU that is stuck
-		return s.first.Kind == event.KindRCUStall && slices.ContainsFunc(all, func(other *said) bool {
-			return other.first.Kind == event.KindSoftLockup && other.first.FieldText(event.FieldCPU) == s.first.FieldText(event.FieldCPU)
-		})
-	})
+	for i := 0; i < len(all); i++ { // of one fact what says more is enough, in the place of the stronger
+		j := slices.IndexFunc(all, func(s *said) bool { return saysMore(s.first, all[i].first) })
+		if j >= 0 {
+			all[min(i, j)] = all[j]
+			all = slices.Delete(all, max(i, j), max(i, j)+1)
+			i--
+		}
+	}
 	for i := 0; i < len(all); i++ { // of one line the first says enough
 		rest := slices.DeleteFunc(all[i+1:], func(s *said) bool { return isSameLine(all[i].first, s.first) })
 		all = all[:i+1+len(rest)]
@@ -90,6 +93,24 @@ func programOf(e *event.Event) string {
 		return e.Component
 	}
 	return ""
+}
+
+// saysMore says that an event tells all that another one tells, and more: the stack of a task that
+// the watchdog names above it, a lockup of the CPU that RCU waits for, and the clock that is set,
+// after it was found wrong by as much.
+func saysMore(e, other *event.Event) bool {
+	var same event.Key
+	switch [2]event.Kind{e.Kind, other.Kind} {
+	case [2]event.Kind{event.KindThreadSample, event.KindHungTask}:
+		same = event.FieldComm
+	case [2]event.Kind{event.KindSoftLockup, event.KindRCUStall}:
+		same = event.FieldCPU
+	case [2]event.Kind{event.KindClockStep, event.KindClockWrong}:
+		same = event.FieldStep
+	default:
+		return false
+	}
+	return e.FieldText(same) != "" && e.FieldText(same) == other.FieldText(same)
 }
 
 // isStarting says that an event is over before a kubelet can have registered its node.
@@ -232,6 +253,8 @@ func describeSign(e *event.Event) string {
 		return shortage(e)
 	case e.Kind == event.KindCRICall && hasFailed(e), e.Kind == event.KindCRIError && saysFailed(text) && e.FieldText(event.FieldError) != "":
 		return describeFailure(e)
+	case e.Kind == event.KindClockStep, strings.HasSuffix(text, " s") && strings.Contains(text, ", for more than "):
+		return text // it says how far, or how long
 	case d < time.Second || strings.Contains(strings.ReplaceAll(text, " ", ""), event.DurationText(d)):
 		return text
 	case e.Kind == event.KindCRICall && e.Open && !strings.Contains(text, " does not end"):
