@@ -30,6 +30,9 @@ const maxLockups = 2000
 // takeLine takes what a line says; false is a line that says nothing of it.
 func (l *lockup) takeLine(text string, quote event.Quote) bool {
 	text = strings.TrimLeft(strings.TrimPrefix(strings.TrimLeft(text, " \t"), "rcu:"), " \t")
+	if i := strings.Index(text, "CPU: "); i > 0 && strings.Contains(text[i:], " Comm: ") {
+		text = text[i:] // behind what grep put before a line without a header
+	}
 	if task, ok := kernel.ReadCPUTask(text); ok {
 		if l.comm != "" {
 			return false // of another CPU that was asked for its stack
