@@ -114,8 +114,8 @@ func nodeUnknown(r *event.Record) (event.Event, bool) {
 	), found && end == " not found"
 }
 
-// noDefaultRoute is a kubelet that looks for the address of its node by the default route, and finds
-// none: the network of the machine is not up yet, or has lost it.
+// noDefaultRoute is a kubelet that looks for the address of its node by the default route, and
+// finds none: the network of the machine is not up yet, or has lost it.
 //
 //	≤ 1.20  kubelet_node_status.go:502] Failed to set some node status fields: can't get ip address of node n. error: no default routes found in "/proc/net/route" or "/proc/net/ipv6_route"
 //	≥ 1.21  "Failed to set some node status fields" err="can't get ip address of node n. error: no default routes found in \"/proc/net/route\" or \"/proc/net/ipv6_route\"" node="n"
