@@ -71,9 +71,9 @@ var kernelKinds = []KindInfo{
 		measure(FieldSeconds, "seconds", "for which nothing of it was sent, where the line says it"),
 		oneOf(FieldWhat, "where the driver says it: the unit that sends hangs, or the card's firmware is dead", "hang", "dead"),
 	}},
-	{Kind: KindLinkDown, About: "a network card has lost its link or its address, up to the line that says it has it again", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindLinkDown, About: "a network card has lost its link or its address, up to the line that says it has it again, or the machine has no default route", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as eno1"),
-		oneOf(FieldWhat, "the card alone, one that a bond uses, a bond of which no card has a link, or a card whose address no server of DHCP renews", "port", "port-of-bond", "bond", "address"),
+		oneOf(FieldWhat, "the card alone, one that a bond uses, a bond of which no card has a link, a card whose address no server of DHCP renews, or the default route, which the kubelet does not find", "port", "port-of-bond", "bond", "address", "route"),
 	}},
 	{Kind: KindServerSilent, About: "a file server does not answer, up to the line that says it answers again", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldProtocol, "how it is reached", "nfs", "cifs", "ceph", "gluster"),
@@ -91,12 +91,16 @@ var kernelKinds = []KindInfo{
 		text(FieldCPU, "its number"),
 		measure(FieldSeconds, "seconds", "for which it has"),
 		comm,
+		truth(FieldAgain, "whether the kernel had found a CPU stuck before, by its flags; absent otherwise"),
 	}},
-	{Kind: KindRCUStall, About: "a CPU holds up RCU, so that memory is not freed", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindRCUStall, About: "a CPU holds up RCU, so that memory is not freed", IDs: ofTask, Fields: []FieldInfo{
 		truth(FieldSelf, "whether that CPU found it out itself"),
 		oneOf(FieldOf, "what does not come round, where that is a task and no CPU", "task"),
 		count(FieldTicks, "for how many of the kernel's ticks it has, of which a second has 1000 at most; on a line of its own"),
 		truth(FieldStarved, "whether it is RCU's own thread that gets no CPU; absent otherwise"),
+		text(FieldCPU, "its number, where the lines below name one"),
+		comm,
+		truth(FieldAgain, "whether the kernel had found a CPU stuck before, by its flags; absent otherwise"),
 	}},
 	{Kind: KindRTThrottled, About: "real-time tasks used all the CPU time that they may", IDs: ofLine},
 	{Kind: KindAllocDeadlock, About: "XFS tries again and again to get memory", IDs: ofTask, Fields: []FieldInfo{

@@ -43,6 +43,9 @@ const (
 	KindVolumeFailed     Kind = "kubelet.volume-failed"
 )
 
+// Unnamed is what a request was for where its line does not say.
+const Unnamed = "unnamed"
+
 // criFailures are what the error of a failed call of the CRI says that it lacks: a part of the
 // runtime, or what the network plugin of the pods (CNI) needs.
 var criFailures = []string{
@@ -174,7 +177,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindAPIFailed, About: "a request of the kubelet to the API server that failed", IDs: ofPod, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what the request was for; the lease by which a controller leads; or the datastore of the API server, which answers late", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join", "lock", "datastore"),
+		oneOf(FieldWhat, "what the request was for; the lease by which a controller leads; or the datastore of the API server, which answers late; unnamed where the line does not say what for", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join", "lock", "datastore", Unnamed),
 		oneOf(FieldReason, "why it failed", apiFailures...),
 		text(FieldServer, "host and port of the API server"),
 		text(FieldPath, "of the request"),
@@ -198,6 +201,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldReason, "as the runtime gives it; no-config and reload-failed where it finds no configuration of CNI, or cannot load one that was changed"),
 		text(FieldMessage, "as the runtime gives it"),
 		truth(FieldCaller, "whether the sync of a pod says so, which waits for it; absent otherwise"),
+		truth(FieldAnswered, "whether it is the runtime's own answer to crictl info; absent otherwise"),
 	}},
 	{Kind: KindPressure, About: "the kubelet reports pressure as a condition of its node", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldOf, "what the node is short of; of process ids kubelet.pid-pressure tells", "disk", "memory"),
@@ -233,7 +237,8 @@ var startFailures = []string{
 // answer in time, no way to it, the name cannot be resolved, the connection broke, a certificate is
 // not accepted, the client is not known or may not do this, the object is not there, the server
 // fails itself, or a webhook that it asks; or the program that gives the client its credentials.
+// Where a pager cut the line, no more may be known than that there was no answer.
 var apiFailures = []string{
-	"refused", "timeout", "no-route", "dns", "cut", "certificate", "unauthorized", "forbidden", "not-found", "server",
+	"refused", "timeout", "no-route", "dns", "cut", "cut-off", "certificate", "unauthorized", "forbidden", "not-found", "server",
 	"webhook", "credentials", "other",
 }

@@ -35,6 +35,9 @@ const (
 	KindCollectItem Kind = "collect.item"
 )
 
+// StatusPending is the sort of noise that a kubelet's first words are.
+const StatusPending = "status check pending"
+
 var nodeKinds = []KindInfo{
 	{Kind: KindProbeFailed, About: "a CSI driver did not answer the probe of its health, or said that it cannot work", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldName, "of the driver, where the line names it"),
@@ -197,7 +200,7 @@ var commandKinds = []KindInfo{
 
 var collectKinds = []KindInfo{
 	{
-		Kind: KindCollectRPC, About: "a call of plegdiag collect to a daemon; it is open when there was no answer",
+		Kind: KindCollectRPC, About: "a call of plegdiag collect to a daemon, or of crictl info; it is open when there was no answer",
 		IDs: []Key{FieldContainer, FieldSandbox},
 		Fields: []FieldInfo{
 			oneOf(FieldAPI, "the protocol", "cri", "docker", "dbus"),

@@ -122,6 +122,9 @@ func (r *Record) Value(keys ...string) string {
 	return ""
 }
 
+// RebootBanner is the line that journalctl prints between the entries of two boots.
+const RebootBanner = "-- Reboot --"
+
 // Lacks says which parts of a moment its writer left out.
 type Lacks uint8
 

@@ -44,7 +44,8 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 		if f.watch != nil {
 			f.watch.noteRecord(rec, strings.TrimSuffix(source.Name, ".log"))
 		}
-		if rec.Wanted {
+		log.addReboot(&rec)
+		if rec.Wanted && rec.Text != event.RebootBanner {
 			nameForeignUnit(&rec, *f.place)
 			log.addLoss(&rec)
 			found := dumps.Add(&rec)
@@ -70,7 +71,9 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	f.addEvents(kernel.events())
 	f.addEvents(rows.Finish(nil))
 	f.addEvents(log.losses)
+	f.addEvents(log.boots)
 	f.takeMade(maker.maker)
+	kernel.tellMore(f.store())
 	f.addStats(stats)
 	if asked := f.has().asked; asked > maxAsked && f.account.Err == "" {
 		const text = "%d lines hold a text that rules ask for; only the first %d were shown to them"
@@ -107,6 +110,9 @@ type logReader struct {
 	*file
 	dated  bool          // a line has a time: settings, and "-- No entries --", are no log
 	losses []event.Event // what the log says is missing from it
+	boots  []event.Event // where journalctl says that the machine started between two lines
+	anew   bool          // the last of them has no time yet
+	before event.Time    // of the last dated line
 	// The source of the record before, and by what it was found: mostly the next one is of the
 	// same.
 	source     *timeline.SourceBuilder
@@ -161,6 +167,30 @@ func (l *logReader) addLoss(rec *event.Record) {
 	l.losses = append(l.losses, e)
 }
 
+// addReboot keeps where journalctl says that another boot begins. The machine started before the
+// first line below that, and in a log that shows the newest lines first, before the last one above.
+func (l *logReader) addReboot(rec *event.Record) {
+	if rec.Text == event.RebootBanner {
+		if l.anew = len(l.boots) < maxLosses; l.anew {
+			e := event.New(event.KindBoot, "the machine starts: here the journal of another boot begins")
+			e.Component, e.Source, e.Evidence = "kernel", l.sourceName(l.unit), []event.Quote{{Pos: rec.Pos, Text: rec.Raw}}
+			l.boots = append(l.boots, e)
+		}
+		return
+	}
+	if !rec.Time.Known {
+		return
+	}
+	if l.anew {
+		e := &l.boots[len(l.boots)-1]
+		e.Start, e.Host, l.anew = rec.Time, rec.Host, false
+		if l.before.Known && l.before.T.After(rec.Time.T) {
+			e.Start = l.before
+		}
+	}
+	l.before = rec.Time
+}
+
 // kernelTraces are the stacks that the kernel printed, of each host in a file, mostly of one.
 type kernelTraces []hostTraces
 
@@ -192,6 +222,18 @@ func (k *kernelTraces) addRecord(rec *event.Record) {
 		t := hostTraces{rec.Host, &threads.KernelTraces{}}
 		*k = append(*k, t)
 		t.Add(rec)
+	}
+}
+
+// tellMore adds to the lockups of CPUs what the lines below say of them.
+func (k kernelTraces) tellMore(events *eventStore) {
+	for _, t := range k {
+		if !t.HasLockups() {
+			continue
+		}
+		for e := range events.allEvents() {
+			t.TellMore(e)
+		}
 	}
 }
 

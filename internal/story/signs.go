@@ -67,6 +67,14 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 			return other.first.Kind == event.KindCRICall && hasFailed(other.first) && other.first.FieldText(event.FieldMethod) == s.first.FieldText(event.FieldMethod)
 		})
 	})
+	for i := 0; i < len(all); i++ { // of one fact what says more is enough, in the place of the stronger
+		j := slices.IndexFunc(all, func(s *said) bool { return saysMore(s.first, all[i].first) })
+		if j >= 0 {
+			all[min(i, j)] = all[j]
+			all = slices.Delete(all, max(i, j), max(i, j)+1)
+			i--
+		}
+	}
 	for i := 0; i < len(all); i++ { // of one line the first says enough
 		rest := slices.DeleteFunc(all[i+1:], func(s *said) bool { return isSameLine(all[i].first, s.first) })
 		all = all[:i+1+len(rest)]
@@ -87,13 +95,45 @@ func programOf(e *event.Event) string {
 	return ""
 }
 
+// saysMore says that an event tells all that another one tells, and more: the stack of a task that
+// the watchdog names above it, a lockup of the CPU that RCU waits for, and the clock that is set,
+// after it was found wrong by as much.
+func saysMore(e, other *event.Event) bool {
+	var same event.Key
+	switch [2]event.Kind{e.Kind, other.Kind} {
+	case [2]event.Kind{event.KindThreadSample, event.KindHungTask}:
+		same = event.FieldComm
+	case [2]event.Kind{event.KindSoftLockup, event.KindRCUStall}:
+		same = event.FieldCPU
+	case [2]event.Kind{event.KindClockStep, event.KindClockWrong}:
+		same = event.FieldStep
+	default:
+		return false
+	}
+	return e.FieldText(same) != "" && e.FieldText(same) == other.FieldText(same)
+}
+
+// isStarting says that an event is over before a kubelet can have registered its node.
+func (b begun) isStarting(e *event.Event) bool {
+	return e.Start.Known && slices.ContainsFunc(b.starts, func(start time.Time) bool {
+		return !e.Start.T.Before(start) && e.Last().T.Sub(start) < firstWords
+	})
+}
+
 // isSameLine says that two events are made of one line.
 func isSameLine(a, b *event.Event) bool {
 	return len(a.Evidence) > 0 && len(b.Evidence) > 0 && a.Evidence[0].Pos == b.Evidence[0].Pos
 }
 
 // begun is when the beginning of a node was over, by what it said of itself; zero when it did not.
-type begun struct{ network, node, images time.Time }
+type begun struct {
+	network, node, images time.Time
+	starts                []time.Time // of the kubelet
+}
+
+// firstWords is how long after its start a kubelet may find no node object of its own: it is about
+// to register its node.
+const firstWords = 5 * time.Second
 
 // findBegun finds when the runtime said that its network is ready, and the kubelet that its node
 // is, which it says only of one with a network, and that it could clean the file system of the
@@ -101,7 +141,7 @@ type begun struct{ network, node, images time.Time }
 func findBegun(tl *timeline.Timeline) (b begun) {
 	for _, e := range tl.Events {
 		switch {
-		case e.Kind == event.KindCollectRPC && e.FieldText(event.FieldNetwork) == "true":
+		case e.Kind == event.KindCollectRPC && e.FieldText(event.FieldNetwork) == "true" && e.Start.Known:
 			b.network = e.Start.T
 		case e.Kind == event.KindNodeReady && e.Start.Known:
 			b.node = e.Start.T
@@ -110,6 +150,8 @@ func findBegun(tl *timeline.Timeline) (b begun) {
 			}
 		case e.Kind == event.KindImagesCleaned && e.Start.Known:
 			b.images = e.Start.T
+		case e.Start.Known && (e.Kind == event.KindKubeletStart || e.Kind == event.KindNoise && e.FieldText(event.FieldName) == event.StatusPending):
+			b.starts = append(b.starts, e.Start.T)
 		}
 	}
 	return b
@@ -129,7 +171,7 @@ func (b begun) isOver(e *event.Event) bool {
 	case event.KindImageFSFailed:
 		return e.FieldText(event.FieldDeadline) != "true" && e.Start.Known && e.Start.T.Before(b.images)
 	case event.KindAPIFailed:
-		return e.FieldText(event.FieldReason) == "not-found" && e.Start.T.Before(b.node)
+		return e.FieldText(event.FieldReason) == "not-found" && (e.Start.T.Before(b.node) || b.isStarting(e))
 	}
 	return false
 }
@@ -211,6 +253,8 @@ func describeSign(e *event.Event) string {
 		return shortage(e)
 	case e.Kind == event.KindCRICall && hasFailed(e), e.Kind == event.KindCRIError && saysFailed(text) && e.FieldText(event.FieldError) != "":
 		return describeFailure(e)
+	case e.Kind == event.KindClockStep, strings.HasSuffix(text, " s") && strings.Contains(text, ", for more than "):
+		return text // it says how far, or how long
 	case d < time.Second || strings.Contains(strings.ReplaceAll(text, " ", ""), event.DurationText(d)):
 		return text
 	case e.Kind == event.KindCRICall && e.Open && !strings.Contains(text, " does not end"):

@@ -101,7 +101,7 @@ func appendOwn(dst []event.Event, r *event.Record) []event.Event {
 	if found == (rowSet{}) {
 		return dst
 	}
-	heading := r.Unit == "" && isHeading(written.Raw)
+	heading, before := r.Unit == "" && isHeading(written.Raw), len(dst)
 	for place := range found.all() {
 		t := place.table
 		if heading && !t.Told || r.Unit != "" && owner != t.Component && t.Component != "" && !slices.Contains(t.Relays, owner) {
@@ -125,6 +125,10 @@ func appendOwn(dst []event.Event, r *event.Record) []event.Event {
 			table.Complete(&e, written, component)
 			dst = append(dst, e)
 		}
+	}
+	if len(dst) > before+1 { // what a row makes of any line is said better by another
+		rest := slices.DeleteFunc(dst[before:], func(e event.Event) bool { return e.FieldText(event.FieldWhat) == event.Unnamed })
+		dst = dst[:before+len(rest)]
 	}
 	return dst
 }

@@ -22,7 +22,7 @@ type Sort struct {
 // Sorts are all of them; nobody may change the slice.
 var Sorts = []Sort{
 	{
-		Name: "status check pending", Until: time.Minute,
+		Name: event.StatusPending, Until: time.Minute,
 		Literals: []string{"container runtime status check may not have completed yet"},
 		But:      []string{"pleg was last seen active"}, Why: "normal while a kubelet starts",
 	},

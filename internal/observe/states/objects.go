@@ -184,6 +184,8 @@ func (o *objects) endObject(dst []event.Event) []event.Event {
 		o.takeNode()
 	case "Event":
 		dst = o.takeEvent(dst)
+	case "":
+		dst = o.appendRuntimeStatus(dst)
 	}
 	clear(o.leaves)
 	return dst

@@ -36,12 +36,14 @@ type KernelTraces struct {
 	dump     event.Time              // when sysrq asked for the dump that is being printed
 	dumps    Samples
 	made     []event.Event
-	quiet    int // records of the kernel since the last line of a trace
-	near     int // lines that are still wanted whatever they hold, as a frame may hold nothing but a name
+	lockups  map[event.Pos]*lockup // by their first lines
+	quiet    int                   // records of the kernel since the last line of a trace
+	near     int                   // lines that are still wanted whatever they hold, as a frame may hold nothing but a name
 }
 
 // kernelTrace is one task's stack while its lines come in.
 type kernelTrace struct {
+	lockup  *lockup // what the lines of its report say besides
 	sample  samples.Sample
 	stack   samples.StackBuilder
 	compat  bool        // a program of 32 bits
@@ -211,6 +213,13 @@ func (k *KernelTraces) beginReport(caller string, report *faultReport, r *event.
 	k.beginTrace(caller, &kernel.Task{Comm: report.comm, TID: report.pid}, r, quote)
 	t := k.open[caller]
 	t.report, t.blocked = report, report.stuck
+	if !report.isFault() && len(k.lockups) < maxLockups {
+		if k.lockups == nil {
+			k.lockups = map[event.Pos]*lockup{}
+		}
+		t.lockup = &lockup{}
+		k.lockups[quote.Pos] = t.lockup
+	}
 }
 
 // countStrayLine begins to look at all lines that may be part of a trace.
@@ -247,6 +256,7 @@ func (k *KernelTraces) beginTrace(caller string, task *kernel.Task, r *event.Rec
 
 // takeLine adds a line to the stack. It says no to one that is no part of it.
 func (t *kernelTrace) takeLine(text string, quote event.Quote) bool {
+	told := t.lockup != nil && t.lockup.takeLine(text, quote)
 	if t.report != nil && (t.takeReportLine(text, quote) || t.report.crash && t.takeCrashLine(text, quote)) {
 		return true
 	}
@@ -281,7 +291,7 @@ func (t *kernelTrace) takeLine(text string, quote event.Quote) bool {
 		}
 		return true
 	}
-	return strings.HasPrefix(text, "R") && strings.Contains(text, ": 0") || text == "<TASK>" || text == "</TASK>"
+	return told || strings.HasPrefix(text, "R") && strings.Contains(text, ": 0") || text == "<TASK>" || text == "</TASK>"
 }
 
 // takeReportLine takes a line of the report that the stack is printed for.

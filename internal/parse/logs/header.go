@@ -380,7 +380,7 @@ func wordLength(b []byte) int {
 }
 
 func isBanner(b []byte) bool {
-	return lines.StartsWith(b, "-- Boot ", "-- Reboot --", "-- Logs begin", "-- Journal begins", "-- No entries --",
+	return lines.StartsWith(b, "-- Boot ", event.RebootBanner, "-- Logs begin", "-- Journal begins", "-- No entries --",
 		"-- No journal files were found. --")
 }
 

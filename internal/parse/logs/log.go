@@ -181,7 +181,9 @@ func (l *logReader) readHeaded(n int, raw, b []byte, s *scannedLine) bool {
 	rec := l.newRecord(n, h)
 	switch {
 	case h.body == banner:
-		rec.Outer = bannerEnd(b)
+		if rec.Outer = bannerEnd(b); bytes.HasPrefix(b, []byte(event.RebootBanner)) {
+			rec.Wanted, rec.Text, rec.Raw = true, event.RebootBanner, l.quoteLine(raw)
+		}
 		return l.yield(rec, nil)
 	case h.sameAsBefore && h.repeats > 0:
 		return l.readLastRepeated(rec, raw)

@@ -114,6 +114,45 @@ func nodeUnknown(r *event.Record) (event.Event, bool) {
 	), found && end == " not found"
 }
 
+// noDefaultRoute is a kubelet that looks for the address of its node by the default route, and
+// finds none: the network of the machine is not up yet, or has lost it.
+//
+//	≤ 1.20  kubelet_node_status.go:502] Failed to set some node status fields: can't get ip address of node n. error: no default routes found in "/proc/net/route" or "/proc/net/ipv6_route"
+//	≥ 1.21  "Failed to set some node status fields" err="can't get ip address of node n. error: no default routes found in \"/proc/net/route\" or \"/proc/net/ipv6_route\"" node="n"
+func noDefaultRoute(r *event.Record) (event.Event, bool) {
+	return event.New(
+		event.KindLinkDown, "the machine has no default route: the kubelet finds no address for its node", event.FieldWhat.Text("route"),
+	), strings.Contains(r.Raw, "get ip address of node")
+}
+
+// dialFailed is an error that shows a connection to the API server, or to the address that it has
+// inside of its cluster, which could not be made, whatever the kubelet was about. A line that says
+// more has its own event.
+//
+//	"killPodWithSyncResult failed" err="…dial tcp 10.96.0.1:443: i/o timeout" pod="default/nginx"
+//	Error syncing pod …: Get https://10.96.0.1:443/api/v1/…: dial tcp 10.96.0.1:443: connect: no route to host
+//
+// At port 443 other servers listen, too: registries, and what a cloud offers.
+func dialFailed(r *event.Record) (event.Event, bool) {
+	reason := cmp.Or(table.ErrorOf(r), r.Message())
+	server, dials := scan.Between(reason, "dial tcp ", ": ")
+	server = server[strings.LastIndex(server, ">")+1:] // 10.0.0.7:41022->10.96.0.1:443
+	of := strings.HasSuffix(server, ":443") || strings.HasSuffix(server, ":6443")
+	if _, url, ok := strings.Cut(reason, "https://"); ok {
+		_, path, _ := strings.Cut(url, "/")
+		of = of && (strings.HasPrefix(path, "api") || path == "")
+	}
+	why := apiReason(scan.After(reason, "dial tcp "))
+	e := event.New(event.KindAPIFailed, "a connection to "+server+" could not be made: "+apiWords[why])
+	e.Fields = []event.Field{
+		event.FieldWhat.Text(event.Unnamed), event.FieldReason.Text(why), event.FieldHow.Text(why), event.FieldServer.Text(server),
+		event.FieldError.Text(table.Clip(reason)),
+	}
+	e.IDs.Pod = podOf(r)
+	return e, dials && of && daemon.Writer(r.Unit) == daemon.Kubelet.Component && slices.Contains([]string{"refused", "timeout", "no-route", "cut"}, why) &&
+		!scan.ContainsAny(r.Raw, []string{"mage", "ull ", "egistry", "/v2/"})
+}
+
 // notReadYet is the error of a kubelet in its first moments.
 const notReadYet = "nodes have not yet been read at least once"
 
@@ -149,6 +188,7 @@ var apiWords = map[string]string{
 	"no-route": "there is no way to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
 	"cut": "the connection broke", "timeout": "no answer in time", "server": "the server fails itself",
 	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails",
+	"cut-off":     "there was no answer, and what stopped it is cut off the line",
 	"credentials": "the program that the kubelet asks for its credentials gives none",
 }
 
@@ -166,6 +206,9 @@ func apiReason(text string) string {
 		if isCut && slices.ContainsFunc(a.texts, func(words string) bool { return endsWithin(cut, words) }) {
 			return a.reason
 		}
+	}
+	if isCut && (strings.Contains(cut, ` \"https://`) || strings.Contains(cut, ` "https://`) || strings.Contains(cut, " https://")) {
+		return "cut-off" // Post "https://10.1.0>: of Go's client, so there was no answer to read
 	}
 	return "other"
 }

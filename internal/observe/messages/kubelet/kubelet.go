@@ -103,6 +103,8 @@ var Table = table.Table{
 		{[]string{"No retries permitted until "}, volumeFailed},
 		{[]string{"Failed to process watch event", "Failed to create existing container"}, cadvisorWatchFailed},
 		{[]string{" not found"}, nodeUnknown},
+		{[]string{"no default routes found"}, noDefaultRoute},
+		{[]string{"dial tcp "}, dialFailed},
 		{[]string{" perf counter data; err: ", "network win-bridge/", "network win-overlay/"}, onWindows},
 		table.Crash,
 	},
@@ -304,6 +306,12 @@ func RuntimeNotReady(text string) (event.Event, bool) {
 	}
 	sayGone(&e)
 	return e, true
+}
+
+// NetworkNotReady makes the event of a runtime's other condition, as it stands behind "container
+// runtime network not ready: ".
+func NetworkNotReady(text string) (event.Event, bool) {
+	return repeated.NetworkNotReady(&event.Record{Text: text})
 }
 
 // nodeOfTest is the node that a test of Kubernetes waits for:

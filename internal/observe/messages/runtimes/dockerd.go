@@ -135,9 +135,11 @@ func killLate(r *event.Record) (event.Event, bool) {
 }
 
 // clientGaveUp: Handler for GET /v1.24/containers/json returned error: write unix
-// /var/run/docker.sock->@: write: broken pipe.
+// /var/run/docker.sock->@: write: broken pipe. Or the request ended before the answer was there:
+// Handler for GET /v1.40/images/json returned error: context canceled. A pull, a build and what
+// follows a stream is ended so by whoever has seen enough.
 func clientGaveUp(r *event.Record) (event.Event, bool) {
 	call, _ := scan.Between(r.Message(), "Handler for ", " returned")
 	e := event.New(event.KindClientGaveUp, "a client gave up waiting for "+call, event.FieldPath.Text(call))
-	return e, strings.Contains(r.Message(), "broken pipe")
+	return e, strings.Contains(r.Message(), "broken pipe") || strings.HasSuffix(r.Message(), "/json returned error: context canceled")
 }

@@ -10,9 +10,10 @@ import (
 
 // Udev is what systemd-udevd 208 to 257 says.
 var Udev = table.Table{
-	Component: "udev",
+	Component: "udev", Relays: []string{"kernel", table.HostProgram}, // dmesg shows what is said before journald runs
 	Rows: []table.Row{
 		{[]string{"timeout; kill it", "is taking a long time", "' killed", "processing SEQNUM=", "Spawned process '", "timeout: killing '"}, udevTimeout},
+		{[]string{"waiting for udev queue to empty"}, udevQueueWaits},
 	},
 }
 
@@ -30,6 +31,11 @@ var Udev = table.Table{
 //	≥ 246  dm-61: Spawned process '/sbin/blkid -o udev -p /dev/dm-61' [20021] timed out after 2min 59s, killing
 func udevTimeout(r *event.Record) (event.Event, bool) {
 	text := r.Message()
+	if said, ok := strings.CutPrefix(text, "systemd-udevd["); ok {
+		_, text, _ = strings.Cut(said, "]: ")
+	} else if r.Unit == "kernel" {
+		return event.Event{}, false
+	}
 	killed := strings.Contains(text, "timeout; kill it") || strings.HasSuffix(text, " killed") || strings.HasSuffix(text, ", killing") ||
 		strings.HasPrefix(text, "timeout: killing '")
 	device := ""
@@ -47,7 +53,18 @@ func udevTimeout(r *event.Record) (event.Event, bool) {
 	if killed {
 		what = "udev kills the rules of "
 	}
-	return event.New(
-		event.KindUdevTimeout, what+device, event.FieldDevice.Text(device), event.FieldKilled.Bool(killed),
-	), device != ""
+	e := event.New(event.KindUdevTimeout, what+device, event.FieldDevice.Text(device), event.FieldKilled.Bool(killed))
+	e.Component = "udev"
+	return e, device != ""
+}
+
+// udevQueueWaits is udevadm settle, which waits for all events of udev to be handled, after its two
+// or three minutes; udev itself does not answer, or works at one of them without an end:
+//
+//	udevadm[1439]: Timed out while waiting for udev queue to empty.
+//	dracut-initqueue[277]: Timed out while waiting for udev queue to empty.
+func udevQueueWaits(r *event.Record) (event.Event, bool) {
+	e := event.New(event.KindUdevTimeout, "udev has not handled all of its events in time", event.FieldKilled.Bool(false))
+	e.Component = "udev"
+	return e, strings.Contains(r.Message(), "Timed out while ")
 }
