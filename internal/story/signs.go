@@ -93,14 +93,19 @@ func isSameLine(a, b *event.Event) bool {
 }
 
 // begun is when the beginning of a node was over, by what it said of itself; zero when it did not.
-type begun struct{ network, node, images time.Time }
+type begun struct {
+	network, node, images time.Time
+	boot                  *event.Event // with which the logs begin; nil where something lies before
+}
 
 // findBegun finds when the runtime said that its network is ready, and the kubelet that its node
 // is, which it says only of one with a network, and that it could clean the file system of the
 // images.
 func findBegun(tl *timeline.Timeline) (b begun) {
-	for _, e := range tl.Events {
+	for i, e := range tl.Events {
 		switch {
+		case e.Kind == event.KindBoot && b.boot == nil && isHeadOfLogs(tl, i):
+			b.boot = e
 		case e.Kind == event.KindCollectRPC && e.FieldText(event.FieldNetwork) == "true":
 			b.network = e.Start.T
 		case e.Kind == event.KindNodeReady && e.Start.Known:
@@ -115,12 +120,26 @@ func findBegun(tl *timeline.Timeline) (b begun) {
 	return b
 }
 
-// isOver says that an event was of the beginning: a network that nobody has set up, a node that the
+// isHeadOfLogs says that the logs begin with the start of a machine, by its place among the events:
+// each log of a kernel does, and the line is a sign only where something lies before it.
+func isHeadOfLogs(tl *timeline.Timeline, boot int) bool {
+	e := tl.Events[boot]
+	if e.Start.IsZero() { // as in dmesg, whose order is that of its lines
+		return !slices.ContainsFunc(tl.Events[:boot], func(other *event.Event) bool {
+			return other.Pos().File == e.Pos().File && other.Pos().Line < e.Pos().Line
+		})
+	}
+	return !slices.ContainsFunc(tl.Coverage, func(c timeline.Coverage) bool {
+		return !c.Start.IsZero() && c.Start.Before(e.Start.T.Add(-e.Start.Prec))
+	})
+}
+
+// isOver says that an event was of the beginning: the boot with which the logs begin, a network that nobody has set up, a node that the
 // API server does not know because it has not registered, images of which there are no numbers yet,
 // calls that break, or find nobody, while a runtime is restarted. A call that was too late is a
 // sign all the same.
 func (b begun) isOver(e *event.Event) bool {
-	if e.FieldText(event.FieldRestarting) == "true" {
+	if e.FieldText(event.FieldRestarting) == "true" || e == b.boot {
 		return true
 	}
 	switch e.Kind {
