@@ -291,7 +291,7 @@ func LostWrite(r *event.Record) (event.Event, bool) {
 func NVMeTimeout(r *event.Record) (event.Event, bool) {
 	device, rest, ok := strings.Cut(scan.After(r.Raw, "nvme "), ": ")
 	for _, start := range [...]string{
-		"I/O ", "controller is down", "Device not ready; aborting reset", "Removing after probe failure", "Disabling device after reset failure",
+		"I/O ", "Admin Cmd QID ", "controller is down", "Device not ready; aborting reset", "Removing after probe failure", "Disabling device after reset failure",
 		"frozen state error detected", "queue ", "failed nvme_keep_alive_end_io", "starting error recovery", "Reconnecting in ", "failed to connect socket",
 		"Identify Controller failed",
 	} {

@@ -444,7 +444,7 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 		name = name[strings.LastIndexByte(name, ' ')+1:]
 		return event.New(
 			event.KindRCUStall, "the kernel's own thread "+name+" has got no CPU for "+scan.Digits(rest)+" ticks", event.FieldStarved.Bool(true),
-		), strings.HasPrefix(name, "rcu_") && strings.Contains(rest, " jiffies!")
+		), strings.HasPrefix(name, "rcu_") && scan.Digits(rest) != "" && strings.Contains(rest, " jiffies")
 	}
 	return event.New(
 			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
