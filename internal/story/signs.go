@@ -456,8 +456,7 @@ func isRoutine(e *event.Event) bool {
 		starts := strings.Contains(message, "status check may not have completed yet") || e.FieldText(event.FieldNever) == "true"
 		return starts && !strings.Contains(message, "was last seen active")
 	case event.KindCRIError: // a probe of a workload that is slow, or a container that is deleted meanwhile
-		return e.FieldText(event.FieldMethod) == "ExecSync" ||
-			e.FieldText(event.FieldMethod) == "ContainerStatus" && strings.Contains(e.FieldText(event.FieldError), "code = NotFound")
+		return e.FieldText(event.FieldMethod) == "ExecSync" || asksForDeleted(e)
 	case event.KindCRICall:
 		return e.FieldText(event.FieldDeadline) != "true" && e.Duration() < longCall+graceOf(e) && !hasFailed(e)
 	case event.KindDaemonBoot, event.KindUnitStarting: // at its start a service does not answer yet
@@ -495,6 +494,20 @@ func isRoutine(e *event.Event) bool {
 	}
 	return slices.Contains(routineKinds, e.Kind)
 }
+
+// asksForDeleted says that a call asked for a container or a sandbox that the runtime had deleted:
+// it answered at once. The kubelet asks so about each one that it has just had removed.
+func asksForDeleted(e *event.Event) bool {
+	return slices.Contains(callsAboutOne, e.FieldText(event.FieldMethod)) && slices.ContainsFunc(notThere, func(text string) bool {
+		return strings.Contains(e.FieldText(event.FieldError), text)
+	})
+}
+
+// callsAboutOne are the calls about a container or a sandbox that may be gone.
+var callsAboutOne = []string{"ContainerStatus", "PodSandboxStatus", "RemoveContainer", "RemovePodSandbox", "ContainerStats"}
+
+// notThere are the words of containerd, of CRI-O, and of dockerd below dockershim or cri-dockerd.
+var notThere = []string{"code = NotFound", "could not find container", "could not find sandbox", "could not find pod", "No such container"}
 
 // isLateRunc says that a runc is alive that ends within a second where nothing holds it up: one
 // that was asked to run in the foreground lives as long as its program.
