@@ -179,7 +179,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldServer, "host and port of the API server"),
 		text(FieldPath, "of the request"),
 		text(FieldNode, "that the request is about, as its path names it"),
-		text(FieldHow, "the same reason, where the error tells one; absent otherwise"),
+		text(FieldHow, "the same reason in words, where the error tells one; absent otherwise"),
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindCertificate, About: "the kubelet's certificate, or one of the control plane, is expired or missing, or cannot be renewed", IDs: ofLine, Fields: []FieldInfo{
