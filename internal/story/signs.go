@@ -12,7 +12,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Sign is an event that is not routine, where no cause is named: the reader should look at it.
+// Sign is an event that is not routine, where no cause is named, or that a possible cause does not
+// explain: the reader should look at it.
 type Sign struct {
 	Text     string
 	Count    int             // events of its kind that say the same
@@ -28,7 +29,10 @@ const maxSigns = 3
 // listSigns returns the strongest signs of a timeline: of each kind of event (and program, of
 // processes) the one that is said most often, of those the first. What a stall consists of is no
 // sign besides it.
-func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
+func listSigns(tl *timeline.Timeline, stalled bool) []Sign { return listSignsBut(tl, stalled, nil) }
+
+// listSignsBut are the signs without the events that explained names; nil names none.
+func listSignsBut(tl *timeline.Timeline, stalled bool, explained func(*event.Event) bool) []Sign {
 	type said struct {
 		first *event.Event
 		count int
@@ -37,7 +41,7 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 	begun := findBegun(tl)
 	var all []*said
 	for _, e := range tl.Events {
-		if isRoutine(e) || stalled && isOfStall(e) || begun.isOver(e) {
+		if isRoutine(e) || stalled && isOfStall(e) || begun.isOver(e) || explained != nil && explained(e) {
 			continue
 		}
 		if byText[e.Kind] == nil {
@@ -76,6 +80,29 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 		signs = append(signs, Sign{describeSign(s.first), s.count, s.first.Evidence[:min(1, len(s.first.Evidence))], findWindow(s.first), s.first.Kind})
 	}
 	return signs
+}
+
+// maxUnexplained bounds the signs beside a possible cause.
+const maxUnexplained = 2
+
+// listUnexplained returns the signs that a possible cause does not explain, and no other finding:
+// of kinds of which their rules know nothing, and that come of no other trouble.
+func (s *story) listUnexplained() []Sign {
+	known, lines := map[event.Kind]bool{}, map[event.Pos]bool{}
+	for _, p := range s.parts {
+		for _, kind := range p.rule.ListKinds() {
+			known[kind] = true
+		}
+		for _, step := range p.Chain {
+			for _, e := range step.Events {
+				lines[e.Pos()] = true
+			}
+		}
+	}
+	all := listSignsBut(s.timeline, true, func(e *event.Event) bool {
+		return !slices.Contains(firstTroubles, e.Kind) || known[e.Kind] || lines[e.Pos()]
+	})
+	return all[:min(len(all), maxUnexplained)]
 }
 
 // programOf is the component of a process: one of a pod that does not end and a runc that does not
