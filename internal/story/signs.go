@@ -122,7 +122,7 @@ func isSameLine(a, b *event.Event) bool {
 // begun is when the beginning of a node was over, by what it said of itself; zero when it did not.
 type begun struct {
 	network, node, images time.Time
-	boot                  *event.Event // with which the logs begin; nil where something lies before
+	boots                 []*event.Event // with which logs begin
 }
 
 // findBegun finds when the runtime said that its network is ready, and the kubelet that its node
@@ -131,8 +131,8 @@ type begun struct {
 func findBegun(tl *timeline.Timeline) (b begun) {
 	for i, e := range tl.Events {
 		switch {
-		case e.Kind == event.KindBoot && b.boot == nil && isHeadOfLogs(tl, i):
-			b.boot = e
+		case e.Kind == event.KindBoot && isHeadOfLogs(tl, i):
+			b.boots = append(b.boots, e)
 		case e.Kind == event.KindCollectRPC && e.FieldText(event.FieldNetwork) == "true":
 			b.network = e.Start.T
 		case e.Kind == event.KindNodeReady && e.Start.Known:
@@ -161,12 +161,12 @@ func isHeadOfLogs(tl *timeline.Timeline, boot int) bool {
 	})
 }
 
-// isOver says that an event was of the beginning: the boot with which the logs begin, a network that nobody has set up, a node that the
-// API server does not know because it has not registered, images of which there are no numbers yet,
-// calls that break, or find nobody, while a runtime is restarted. A call that was too late is a
-// sign all the same.
+// isOver says that an event was of the beginning: the boot with which the logs begin, a network
+// that nobody has set up, a node that the API server does not know because it has not registered,
+// images of which there are no numbers yet, calls that break, or find nobody, while a runtime is
+// restarted. A call that was too late is a sign all the same.
 func (b begun) isOver(e *event.Event) bool {
-	if e.FieldText(event.FieldRestarting) == "true" || e == b.boot {
+	if e.FieldText(event.FieldRestarting) == "true" || slices.Contains(b.boots, e) {
 		return true
 	}
 	switch e.Kind {
