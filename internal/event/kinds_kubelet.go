@@ -182,7 +182,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldServer, "host and port of the API server"),
 		text(FieldPath, "of the request"),
 		text(FieldNode, "that the request is about, as its path names it"),
-		text(FieldHow, "the same reason, where the error tells one; absent otherwise"),
+		text(FieldHow, "the same reason in words, where the error tells one; absent otherwise"),
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindCertificate, About: "the kubelet's certificate, or one of the control plane, is expired or missing, or cannot be renewed", IDs: ofLine, Fields: []FieldInfo{
@@ -230,7 +230,7 @@ var kubeletKinds = []KindInfo{
 // startFailures are the reasons for which a kubelet does not start, as far as its error shows them.
 var startFailures = []string{
 	"descriptors", "cgroup-v1", "swap", "cgroup-driver", "flag", "certificate", "config", "state", "cri", "runtime", "port", "disk", "memory",
-	"cgroup", "other",
+	"cgroup", "rbac", "other",
 }
 
 // apiFailures are the reasons for which a request to the API server fails: nobody listens, no

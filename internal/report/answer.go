@@ -87,8 +87,8 @@ func (v *view) describeFirst() string {
 	return text
 }
 
-// listOthers are the other episodes, and findings that belong to none; on a healthy node what is
-// going to happen.
+// listOthers are the other episodes, findings that belong to none, and the signs that a possible
+// cause does not explain; on a healthy node what is going to happen.
 func (v *view) listOthers() (told []string) {
 	r := &v.Result
 	for i := range r.Episodes {
@@ -100,6 +100,11 @@ func (v *view) listOthers() (told []string) {
 		f := &r.Findings[i]
 		if i+1 != r.Opening.Finding && f.Role == language.Contributing {
 			told = append(told, f.Verdict.String()+": "+f.Summary)
+		}
+	}
+	if r.Opening.State == story.Possible {
+		for i := range r.Signs {
+			told = append(told, countSign(&r.Signs[i], r.Signs[i].Brief()))
 		}
 	}
 	if len(told) == 0 && r.Opening.State <= story.Healthy {

@@ -21,7 +21,8 @@ type index struct {
 	kinds    map[event.Kind][]int32
 	place    []int32 // of an event among those of its kind
 
-	dense map[fileSource]bool // see isDense; nil until asked for
+	dense     map[fileSource]bool // see isDense; nil until asked for
+	nodeNames map[writer][]string // see namesOfNode; nil until asked for
 
 	columns map[columnKey]*column
 	tested  map[testKey]*tested

@@ -338,6 +338,9 @@ func (x *index) isDense(source fileSource) bool {
 // fileSource is a source in one file.
 type fileSource struct{ file, source string }
 
+// writer is who wrote a line: a program on a host.
+type writer struct{ host, source string }
+
 // effectSpans are the events of one effect, made ready to be looked up by their time.
 type effectSpans struct {
 	rule    *language.TellRule
@@ -413,17 +416,58 @@ func (e *effectSpans) goesWith(x *index, ev int32) bool {
 	return after > 0 && e.latest[after-1] >= at.startLo
 }
 
-// sharesValue says whether the effect is about the same as an event: one of its events has the same
-// value in the field that it asks for. Of a tell that does not say which it is about, an effect
-// speaks that knows only one.
+// sharesValue says whether the effect is about the same as an event: one of its events is.
 func (e *effectSpans) sharesValue(x *index, ev int32) bool {
-	read := func(ev int32) string { return x.events[ev].FieldText(event.Key(e.rule.Same)) }
-	asked := read(ev)
-	if asked == "" {
-		asked = read(e.all[0])
-		return !slices.ContainsFunc(e.all, func(other int32) bool { return read(other) != asked })
+	return slices.ContainsFunc(e.all, func(own int32) bool { return e.isAbout(x, own, ev) })
+}
+
+// isAbout says whether an event of the effect has the same value as an event of a tell, in the
+// field that the effect asks for. A tell that does not say which node it is about is about the one
+// of its writer. For a tell whose node nothing names, an effect speaks that knows only one.
+func (e *effectSpans) isAbout(x *index, own, tell int32) bool {
+	key := event.Key(e.rule.Same)
+	read := func(ev int32) string { return x.events[ev].FieldText(key) }
+	value := read(own)
+	if asked := read(tell); asked != "" {
+		return isSameNode(asked, value)
 	}
-	return slices.ContainsFunc(e.all, func(other int32) bool { return read(other) == asked })
+	if names := x.namesOfNode(x.events[tell]); key == event.FieldNode && len(names) > 0 {
+		return slices.ContainsFunc(names, func(name string) bool { return isSameNode(name, value) })
+	}
+	return !slices.ContainsFunc(e.all, func(other int32) bool { return read(other) != value })
+}
+
+// namesOfNode are the names of the node on which an event was written: that of its host, and those
+// by which the same writer calls its node.
+func (x *index) namesOfNode(e *event.Event) []string {
+	key := writer{e.Host, e.Source}
+	if names, known := x.nodeNames[key]; known {
+		return names
+	}
+	var names []string
+	if e.Host != "" {
+		names = append(names, e.Host)
+	}
+	for _, other := range x.events {
+		if name := other.FieldText(event.FieldNode); name != "" && other.Host == e.Host && other.Source == e.Source && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	if x.nodeNames == nil {
+		x.nodeNames = map[writer][]string{}
+	}
+	x.nodeNames[key] = names
+	return names
+}
+
+// isSameNode says whether two names are of one node: a host may leave out its domain.
+func isSameNode(a, b string) bool {
+	if strings.EqualFold(a, b) {
+		return true
+	}
+	short, _, cutA := strings.Cut(a, ".")
+	other, _, cutB := strings.Cut(b, ".")
+	return cutA != cutB && strings.EqualFold(short, other)
 }
 
 // fillEffects gives the effects of a weighing the events that go with its tells.
@@ -450,6 +494,9 @@ func (w *weighing) fillEffects(x *index, effects []effectSpans) {
 				at.startLo <= whole.endHi+int64(effectSlack) && e.lastBegin(x, ev) >= whole.startLo
 			if e.rule.Own {
 				_, near = slices.BinarySearch(own, ev)
+			}
+			if near && e.rule.Same != "" {
+				near = slices.ContainsFunc(own, func(tell int32) bool { return e.isAbout(x, ev, tell) })
 			}
 			if near {
 				w.effects[i].events = append(w.effects[i].events, ev)

@@ -44,6 +44,7 @@ const frozenEffects = `effects:
   - {id: sleeper, text: "a sleeper", kind: thread.sample, match: {comm: sleepy}}
   - {id: stuck, own: true, text: "{comm} is of the chain", kind: thread.sample, match: {component: runc}}
   - {id: mute, role: notready, text: "nothing is heard of the node", kind: node.condition}
+  - {id: listed, role: notready, same: node, text: "{node} is listed", kind: listed}
   - {id: again, role: notready, text: "it starts again", kind: restart, min: 2, within: 1m}
 `
 
@@ -133,27 +134,39 @@ func TestEffectsOfNotReady(t *testing.T) {
 		}
 		return all
 	}
+	listed := func(names ...string) (all []event.Event) {
+		for _, name := range names {
+			all = append(all, ev("listed", when(20), field(event.FieldNode, name)))
+		}
+		return all
+	}
 	for name, c := range map[string]struct {
-		role   string
+		role   string // and the host that the tell names, behind a slash
 		events []event.Event
 		want   language.Verdict
 	}{
-		"a root and a stall":                     {"root", []event.Event{stalled}, language.Likely},
-		"a root and a mute node":                 {"root", []event.Event{mute}, language.Possible},
-		"notready and a stall":                   {"notready", []event.Event{stalled}, language.Possible},
-		"notready and a mute node":               {"notready", []event.Event{mute}, language.Likely},
-		"notready and one restart":               {"notready", again(20), language.Possible},
-		"notready and restarts in a row":         {"notready", again(20, 40), language.Likely},
-		"notready and restarts that lie apart":   {"notready", again(20, 100), language.Possible},
-		"notready, and the row lies long before": {"notready", again(-3600, -3590), language.Possible},
+		"notready and a node that is listed":            {"notready", listed("a"), language.Likely},
+		"notready, and which of two nodes is not shown": {"notready", listed("a", "b"), language.Possible},
+		"notready, and its node is listed":              {"notready/a.example.com", listed("a", "b"), language.Likely},
+		"notready, and another node is listed":          {"notready/c", listed("a"), language.Possible},
+		"a root and a stall":                            {"root", []event.Event{stalled}, language.Likely},
+		"a root and a mute node":                        {"root", []event.Event{mute}, language.Possible},
+		"notready and a stall":                          {"notready", []event.Event{stalled}, language.Possible},
+		"notready and a mute node":                      {"notready", []event.Event{mute}, language.Likely},
+		"notready and one restart":                      {"notready", again(20), language.Possible},
+		"notready and restarts in a row":                {"notready", again(20, 40), language.Likely},
+		"notready and restarts that lie apart":          {"notready", again(20, 100), language.Possible},
+		"notready, and the row lies long before":        {"notready", again(-3600, -3590), language.Possible},
 	} {
 		t.Run(name, func(t *testing.T) {
+			role, host, _ := strings.Cut(c.role, "/")
 			cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{
-				"frozen.yaml":  {Data: []byte(strings.Replace(frozen, "role: root", "role: "+c.role, 1))},
+				"frozen.yaml":  {Data: []byte(strings.Replace(frozen, "role: root", "role: "+role, 1))},
 				"effects.yaml": {Data: []byte(frozenEffects)},
 			}})
 			require.NoError(t, err)
-			r := Evaluate(cat, line(append(c.events, sleeperOf("java", when(10)))...))
+			on := func(e *event.Event) { e.Host, e.Source = host, "kubelet.log" }
+			r := Evaluate(cat, line(append(c.events, sleeperOf("java", when(10), on))...))
 			require.Equal(t, c.want, find(t, r, "frozen").Verdict)
 		})
 	}

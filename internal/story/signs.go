@@ -12,7 +12,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Sign is an event that is not routine, where no cause is named: the reader should look at it.
+// Sign is an event that is not routine, where no cause is named, or that a possible cause does not
+// explain: the reader should look at it.
 type Sign struct {
 	Text     string
 	Count    int             // events of its kind that say the same
@@ -28,7 +29,10 @@ const maxSigns = 3
 // listSigns returns the strongest signs of a timeline: of each kind of event (and program, of
 // processes) the one that is said most often, of those the first. What a stall consists of is no
 // sign besides it.
-func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
+func listSigns(tl *timeline.Timeline, stalled bool) []Sign { return listSignsBut(tl, stalled, nil) }
+
+// listSignsBut are the signs without the events that explained names; nil names none.
+func listSignsBut(tl *timeline.Timeline, stalled bool, explained func(*event.Event) bool) []Sign {
 	type said struct {
 		first *event.Event
 		count int
@@ -37,7 +41,7 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 	begun := findBegun(tl)
 	var all []*said
 	for _, e := range tl.Events {
-		if isRoutine(e) || stalled && isOfStall(e) || begun.isOver(e) {
+		if isRoutine(e) || stalled && isOfStall(e) || begun.isOver(e) || explained != nil && explained(e) {
 			continue
 		}
 		if byText[e.Kind] == nil {
@@ -86,6 +90,29 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign {
 	return signs
 }
 
+// maxUnexplained bounds the signs beside a possible cause.
+const maxUnexplained = 2
+
+// listUnexplained returns the signs that a possible cause does not explain, and no other finding:
+// of kinds of which their rules know nothing, and that come of no other trouble.
+func (s *story) listUnexplained() []Sign {
+	known, lines := map[event.Kind]bool{}, map[event.Pos]bool{}
+	for _, p := range s.parts {
+		for _, kind := range p.rule.ListKinds() {
+			known[kind] = true
+		}
+		for _, step := range p.Chain {
+			for _, e := range step.Events {
+				lines[e.Pos()] = true
+			}
+		}
+	}
+	all := listSignsBut(s.timeline, true, func(e *event.Event) bool {
+		return !slices.Contains(firstTroubles, e.Kind) || known[e.Kind] || lines[e.Pos()]
+	})
+	return all[:min(len(all), maxUnexplained)]
+}
+
 // programOf is the component of a process: one of a pod that does not end and a runc that does not
 // are two signs. It is empty for events of other kinds, of which one is enough.
 func programOf(e *event.Event) string {
@@ -128,7 +155,8 @@ func isSameLine(a, b *event.Event) bool {
 // begun is when the beginning of a node was over, by what it said of itself; zero when it did not.
 type begun struct {
 	network, node, images time.Time
-	starts                []time.Time // of the kubelet
+	starts                []time.Time           // of the kubelet
+	boots                 map[*event.Event]bool // with which logs begin
 }
 
 // firstWords is how long after its start a kubelet may find no node object of its own: it is about
@@ -139,6 +167,7 @@ const firstWords = 5 * time.Second
 // is, which it says only of one with a network, and that it could clean the file system of the
 // images.
 func findBegun(tl *timeline.Timeline) (b begun) {
+	b.boots = findHeads(tl)
 	for _, e := range tl.Events {
 		switch {
 		case e.Kind == event.KindCollectRPC && e.FieldText(event.FieldNetwork) == "true" && e.Start.Known:
@@ -157,12 +186,40 @@ func findBegun(tl *timeline.Timeline) (b begun) {
 	return b
 }
 
-// isOver says that an event was of the beginning: a network that nobody has set up, a node that the
-// API server does not know because it has not registered, images of which there are no numbers yet,
-// calls that break, or find nobody, while a runtime is restarted. A call that was too late is a
-// sign all the same.
+// findHeads are the starts of a machine with which the logs begin: each log of a kernel does, and
+// such a line is a sign only where something lies before it.
+func findHeads(tl *timeline.Timeline) map[*event.Event]bool {
+	var earliest time.Time // that a source covers
+	for _, c := range tl.Coverage {
+		if !c.Start.IsZero() && (earliest.IsZero() || c.Start.Before(earliest)) {
+			earliest = c.Start
+		}
+	}
+	first := map[string]int{} // the line of the first event, by file
+	for _, e := range tl.Events {
+		if line, known := first[e.Pos().File]; !known || e.Pos().Line < line {
+			first[e.Pos().File] = e.Pos().Line
+		}
+	}
+	heads := map[*event.Event]bool{}
+	for _, e := range tl.Events {
+		switch {
+		case e.Kind != event.KindBoot:
+		case e.Start.IsZero(): // as in dmesg, whose order is that of its lines
+			heads[e] = first[e.Pos().File] == e.Pos().Line
+		default:
+			heads[e] = earliest.IsZero() || !earliest.Before(e.Start.T.Add(-e.Start.Prec))
+		}
+	}
+	return heads
+}
+
+// isOver says that an event was of the beginning: the boot with which the logs begin, a network
+// that nobody has set up, a node that the API server does not know because it has not registered,
+// images of which there are no numbers yet, calls that break, or find nobody, while a runtime is
+// restarted. A call that was too late is a sign all the same.
 func (b begun) isOver(e *event.Event) bool {
-	if e.FieldText(event.FieldRestarting) == "true" {
+	if e.FieldText(event.FieldRestarting) == "true" || b.boots[e] {
 		return true
 	}
 	switch e.Kind {
@@ -481,8 +538,7 @@ func isRoutine(e *event.Event) bool {
 		starts := strings.Contains(message, "status check may not have completed yet") || e.FieldText(event.FieldNever) == "true"
 		return starts && !strings.Contains(message, "was last seen active")
 	case event.KindCRIError: // a probe of a workload that is slow, or a container that is deleted meanwhile
-		return e.FieldText(event.FieldMethod) == "ExecSync" ||
-			e.FieldText(event.FieldMethod) == "ContainerStatus" && strings.Contains(e.FieldText(event.FieldError), "code = NotFound")
+		return e.FieldText(event.FieldMethod) == "ExecSync" || asksForDeleted(e)
 	case event.KindCRICall:
 		return e.FieldText(event.FieldDeadline) != "true" && e.Duration() < longCall+graceOf(e) && !hasFailed(e)
 	case event.KindDaemonBoot, event.KindUnitStarting: // at its start a service does not answer yet
@@ -520,6 +576,20 @@ func isRoutine(e *event.Event) bool {
 	}
 	return slices.Contains(routineKinds, e.Kind)
 }
+
+// asksForDeleted says that a call asked for a container or a sandbox that the runtime had deleted:
+// it answered at once. The kubelet asks so about each one that it has just had removed.
+func asksForDeleted(e *event.Event) bool {
+	return slices.Contains(callsAboutOne, e.FieldText(event.FieldMethod)) && slices.ContainsFunc(notThere, func(text string) bool {
+		return strings.Contains(e.FieldText(event.FieldError), text)
+	})
+}
+
+// callsAboutOne are the calls about a container or a sandbox that may be gone.
+var callsAboutOne = []string{"ContainerStatus", "PodSandboxStatus", "RemoveContainer", "RemovePodSandbox", "ContainerStats"}
+
+// notThere are the words of containerd, of CRI-O, and of dockerd below dockershim or cri-dockerd.
+var notThere = []string{"code = NotFound", "could not find container", "could not find sandbox", "could not find pod", "No such container"}
 
 // isLateRunc says that a runc is alive that ends within a second where nothing holds it up: one
 // that was asked to run in the foreground lives as long as its program.

@@ -30,7 +30,7 @@ type Result struct {
 	Exposed      []rules.Exposure
 	Forecasts    []rules.Forecast
 	Next         []NextStep // what to collect next, best first; empty when there is nothing to find
-	Signs        []Sign     // what is not routine, where no cause is named
+	Signs        []Sign     // what is not routine, where no cause is named; beside a possible one what it does not explain
 	Episodes     []Episode  // first what is going on where the evidence ends
 }
 
@@ -69,8 +69,11 @@ func Tell(catalog *language.Catalog, tl *timeline.Timeline, node Node, answers r
 	about := s.findSubject()
 	signs := listSigns(tl, s.isStalled())
 	state := s.findState(about, signs)
-	if state <= Stalled {
+	switch {
+	case state <= Stalled:
 		result.Signs = signs
+	case state == Possible:
+		result.Signs = s.listUnexplained()
 	}
 	result.Next = s.chooseNext(about, state, &answers)
 	result.Opening = s.writeOpening(about, state, result.Next, result.Hypotheses)

@@ -109,6 +109,16 @@ var strongKinds = []event.Kind{
 	event.KindScopeFailed, event.KindDenied,
 }
 
+// firstTroubles are the kinds of events that are trouble of their own: a call that fails, or a
+// condition of the node, comes of something else.
+var firstTroubles = []event.Kind{
+	event.KindManagerCrash, event.KindBlockError, event.KindIOError, event.KindServerSilent, event.KindSoftLockup, event.KindForkRejected,
+	event.KindForkFailed, event.KindNoMemory, event.KindCrash, event.KindOOMKill, event.KindOutOfMemory, event.KindBusLimit, event.KindLayersDamaged,
+	event.KindEtcdTrouble, event.KindFileSystem, event.KindNetdevBusy, event.KindRCUStall, event.KindTableFull, event.KindHardwareError,
+	event.KindReadOnly, event.KindLinkDown, event.KindClockStep, event.KindAPIFailed, event.KindStartFailed, event.KindCertificate,
+	event.KindNetworkNotReady,
+}
+
 // routineKinds are the kinds of events that healthy nodes show, too. Those that are routine only
 // with certain fields stand in isRoutine.
 var routineKinds = []event.Kind{

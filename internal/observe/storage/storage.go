@@ -278,6 +278,7 @@ func LostWrite(r *event.Record) (event.Event, bool) {
 //
 //	nvme nvme1: I/O 12 QID 3 timeout, aborting      (up to 4.3 "nvme 0000:00:1f.0: I/O 12 …")
 //	nvme nvme1: I/O tag 12 (100c) opcode 0x1 (I/O Cmd) QID 3 timeout, aborting req_op:WRITE(1) size:4096      (≥ 6.5)
+//	nvme nvme0: Admin Cmd QID 0 timeout, reset controller      (what is between is left out in quotations)
 //	nvme nvme1: I/O 12 QID 3 timeout, completion polled      (the interrupt was lost, or came late)
 //	nvme nvme1: controller is down; will reset: CSTS=0x3, PCI_STATUS=0x10
 //	nvme nvme1: Device not ready; aborting reset, CSTS=0x1      (the reset did not help)
@@ -291,7 +292,7 @@ func LostWrite(r *event.Record) (event.Event, bool) {
 func NVMeTimeout(r *event.Record) (event.Event, bool) {
 	device, rest, ok := strings.Cut(scan.After(r.Raw, "nvme "), ": ")
 	for _, start := range [...]string{
-		"I/O ", "controller is down", "Device not ready; aborting reset", "Removing after probe failure", "Disabling device after reset failure",
+		"I/O ", "Admin Cmd QID ", "controller is down", "Device not ready; aborting reset", "Removing after probe failure", "Disabling device after reset failure",
 		"frozen state error detected", "queue ", "failed nvme_keep_alive_end_io", "starting error recovery", "Reconnecting in ", "failed to connect socket",
 		"Identify Controller failed",
 	} {

@@ -60,7 +60,7 @@ type Incident struct {
 	State string `json:"state"`
 	// The incidents of the bundle, first what is going on where the evidence ends.
 	Episodes []Episode `json:"episodes"`
-	Signs    []Reason  `json:"signs"` // what is not routine, where no cause is named; at most three
+	Signs    []Reason  `json:"signs"` // what is not routine, where no cause is named, at most three; beside a possible cause what it does not explain, at most two
 }
 
 // Span is a stretch of time.

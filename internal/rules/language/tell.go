@@ -159,6 +159,23 @@ func (t *TellRule) CountsFor(r *Rule) bool {
 	return (t.Role == string(NotReady)) == (r.Role == NotReady)
 }
 
+// ListKinds are the kinds of events of which the steps, tells and supports of a rule know, some of
+// them several times.
+func (r *Rule) ListKinds() (all []event.Kind) {
+	for i := range r.Steps {
+		all = append(all, r.Steps[i].Kind)
+		for _, p := range r.Steps[i].Any {
+			all = append(all, p.Kind)
+		}
+	}
+	for _, t := range r.listTells() {
+		for i := range t.Compiled.Patterns {
+			all = append(all, t.Compiled.Patterns[i].Kind)
+		}
+	}
+	return all
+}
+
 // listTells are the tells and supports of a rule.
 func (r *Rule) listTells() []*TellRule {
 	var all []*TellRule

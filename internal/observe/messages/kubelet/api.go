@@ -71,14 +71,13 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 			reason = cmp.Or(reason, text)
 		}
 		why := apiReason(reason)
-		e := event.New(event.KindAPIFailed, "a request to the API server failed ("+a.what+"): "+cmp.Or(apiWords[why], table.Clip(reason)))
+		how := cmp.Or(proxyWords(reason, why), apiWords[why])
+		e := event.New(event.KindAPIFailed, "a request to the API server failed ("+a.what+"): "+cmp.Or(how, table.Clip(reason)))
 		if (a.what == "node" || a.what == "node-status") && why == "not-found" {
 			e.Text = "the kubelet finds no node object of its own: it is not registered, or was deleted"
 		}
 		e.Fields = []event.Field{event.FieldWhat.Text(a.what), event.FieldReason.Text(why)}
-		if why != "other" {
-			e.AddFields(event.FieldHow.Text(why))
-		}
+		e.AddText(event.FieldHow, how)
 		if why != "webhook" { // whose address that would be
 			e.AddFields(serverFields(reason)...)
 		}
@@ -109,7 +108,7 @@ func nodeUnknown(r *event.Record) (event.Event, bool) {
 	name, end, _ := strings.Cut(name, `"`)
 	return event.New(
 		event.KindAPIFailed, "the kubelet finds no node object of its own: it is not registered, or was deleted",
-		event.FieldWhat.Text("node"), event.FieldReason.Text("not-found"), event.FieldHow.Text("not-found"), event.FieldNode.Text(name),
+		event.FieldWhat.Text("node"), event.FieldReason.Text("not-found"), event.FieldHow.Text(apiWords["not-found"]), event.FieldNode.Text(name),
 		event.FieldError.Text(r.Message()),
 	), found && end == " not found"
 }
@@ -185,11 +184,24 @@ var apiReasons = []struct {
 // apiWords say the reasons in words; the error itself says the others.
 var apiWords = map[string]string{
 	"certificate": "a certificate is not accepted", "dns": "its name cannot be resolved", "refused": "nothing listens there",
-	"no-route": "there is no way to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
-	"cut": "the connection broke", "timeout": "no answer in time", "server": "the server fails itself",
+	"no-route": "there is no network route to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
+	"cut": "the connection broke", "timeout": "it does not answer in time", "server": "the server fails itself",
 	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails",
 	"cut-off":     "there was no answer, and what stopped it is cut off the line",
 	"credentials": "the program that the kubelet asks for its credentials gives none",
+}
+
+// proxyWords say of a request that the kubelet sends through an HTTP proxy, as HTTPS_PROXY of its
+// unit asks for, that this is who fails; empty for any other. The API server may be well.
+//
+//	Get "https://192.168.49.2:8443/…": proxyconnect tcp: dial tcp 127.0.0.1:7890: connect: connection refused
+func proxyWords(reason, why string) string {
+	proxy, ok := scan.Between(reason, "proxyconnect tcp: dial tcp ", ": ")
+	words := map[string]string{"refused": "nothing listens", "no-route": "there is no network route", "timeout": "nobody answers in time"}[why]
+	if !ok || words == "" {
+		return ""
+	}
+	return words + " at the HTTP proxy " + proxy + " through which the kubelet goes"
 }
 
 func apiReason(text string) string {

@@ -92,9 +92,7 @@ func leaderLeaseFailed(r *event.Record) (event.Event, bool) {
 	why := apiReason(reason)
 	e := ofCluster(event.KindAPIFailed, "a controller cannot read or renew the lease by which it leads: "+cmp.Or(apiWords[why], table.Clip(reason)))
 	e.Fields = []event.Field{event.FieldWhat.Text("lock"), event.FieldReason.Text(why)}
-	if why != "other" {
-		e.AddFields(event.FieldHow.Text(why))
-	}
+	e.AddText(event.FieldHow, apiWords[why])
 	e.AddFields(serverFields(reason)...)
 	e.AddFields(event.FieldError.Text(table.Clip(reason)))
 	return e, why != "other" && why != "not-found" && why != "forbidden" && !strings.Contains(reason, "cannot be fulfilled")
@@ -170,9 +168,10 @@ func kubeadmFailed(r *event.Record) (event.Event, bool) {
 		says = "the token by which the node is to join is expired, or unknown"
 	}
 	why = cmp.Or(why, apiReason(said))
-	return ofCluster(
-		event.KindAPIFailed, says, event.FieldWhat.Text(what), event.FieldReason.Text(why), event.FieldHow.Text(why), event.FieldError.Text(table.Clip(said)),
-	), true
+	e := ofCluster(event.KindAPIFailed, says, event.FieldWhat.Text(what), event.FieldReason.Text(why))
+	e.AddText(event.FieldHow, apiWords[why])
+	e.AddFields(event.FieldError.Text(table.Clip(said)))
+	return e, true
 }
 
 // controlPlaneCertificateExpired is a row of kubeadm certs check-expiration (1.20 and later):

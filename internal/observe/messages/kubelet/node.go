@@ -116,7 +116,9 @@ var startReasons = []struct {
 	{"cgroup-driver", []string{"kubelet cgroup driver", "is different from docker cgroup driver"}},
 	{"flag", []string{"unknown flag: ", "unknown shorthand flag", "parse kubelet flag", "flag provided but not defined"}},
 	{"state", []string{"restore state from checkpoint", "delete the CPU manager checkpoint", "checkpoint is corrupted", "remove policy state file", "CPUs in state", "machine state is different"}},
-	{"certificate", []string{"bootstrap kubeconfig", "bootstrap-kubelet", "x509: ", "tls: ", "certificate", "unable to load client CA"}},
+	{"rbac", []string{"is forbidden: User "}}, // whom it names it has accepted
+	{"config", brokenFile},
+	{"certificate", []string{"bootstrap kubeconfig", "bootstrap-kubelet", "x509: ", "tls: ", "certificate"}},
 	{"config", []string{
 		"kubelet config file", "validate kubelet configuration", "invalid configuration", "strict decoding error",
 		"unrecognized feature gate", "invalid kubeconfig", "kubeconfig", "invalid kernel flag: ", "eserved Cgroup Limits",
@@ -130,6 +132,14 @@ var startReasons = []struct {
 	{"cgroup", []string{"cgroup"}},
 }
 
+// brokenFile is in errors about a file that the configuration names and that is not there, or holds
+// something else, whatever it should hold: nobody has been shown a certificate.
+//
+//	unable to load client CA file /etc/kubernetes/pki/ca.crt: open …: no such file or directory
+//	unable to load client CA file …/ca.pem: error creating pool from …: data does not contain any valid RSA or ECDSA certificates
+//	tls: failed to find any PEM data in certificate input
+var brokenFile = []string{"unable to load client CA", "does not contain any valid ", "failed to find any PEM data"}
+
 // startWords say the reasons in words; the error itself says the others.
 var startWords = map[string]string{
 	"config":    "it does not accept its configuration, or does not find it",
@@ -137,7 +147,8 @@ var startWords = map[string]string{
 	"cgroup-driver": "its cgroup driver is not the runtime's", "flag": "it does not know a flag",
 	"state":       "a file in which it keeps the state of CPUs, memory or pods is damaged, or does not fit its configuration",
 	"descriptors": "no inotify watches or open files are left for it", "port": "another program listens on its port",
-	"cri": "the runtime does not serve the CRI, or not the version that it asks for",
+	"cri":  "the runtime does not serve the CRI, or not the version that it asks for",
+	"rbac": "the API server accepts its credentials, and does not allow what it asks for",
 }
 
 func startReason(text string) string {

@@ -421,7 +421,7 @@ func kernelBoot(r *event.Record) (event.Event, bool) {
 //	tasks_rcu_exit_srcu_stall: rcu_tasks grace period number 37 (since boot) gp_state: RTGS_POST_SCAN_TASKLIST is 11222989 jiffies old.
 //	INFO: rcu_sched_state detected stall on CPU 1 (t=60031 jiffies)      (up to 3.2)
 //	  (t=420175 jiffies g=11942393 c=11942392 q=266053)      (below such a line)
-//	rcu: rcu_sched kthread starved for 5252 jiffies! g12425 f0x0 …      (below such a line, since 4.1)
+//	rcu: rcu_sched kthread starved for 5252 jiffies! g12425 f0x0 …      (below such a line, since 4.1; some quote it without the mark)
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
 	_, old, _ := strings.Cut(r.Message(), "rcu_tasks grace period ")
@@ -444,7 +444,7 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 		name = name[strings.LastIndexByte(name, ' ')+1:]
 		return event.New(
 			event.KindRCUStall, "the kernel's own thread "+name+" has got no CPU for "+scan.Digits(rest)+" ticks", event.FieldStarved.Bool(true),
-		), strings.HasPrefix(name, "rcu_") && strings.Contains(rest, " jiffies!")
+		), strings.HasPrefix(name, "rcu_") && scan.Digits(rest) != "" && strings.Contains(rest, " jiffies")
 	}
 	return event.New(
 			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),

@@ -22,6 +22,8 @@ var layerTexts = []struct{ text, besides, what string }{
 	{"/snapshots: no such file or directory", "io.containerd.snapshotter.", "layer"},
 	{"parent snapshot ", " does not exist: not found", "record"},
 	{"error unpacking image: content digest ", ": not found", "record"},
+	{"content store: content digest ", ": not found", "record"},
+	{"/lower-id: no such file or directory", "/overlay", "record"},
 	{"ailed to load container mount", "not exist", "record"},
 	{"ailed to load container mount", "not found", "record"},
 	{"locating item named ", "consider removing the image", "record"},
@@ -47,7 +49,9 @@ func literalsOfLayers() []string {
 //	failed to create prepare snapshot dir: failed to create temp dir: stat /var/lib/containerd/io.containerd.snapshotter.v1.overlayfs/snapshots: no such file or directory
 //	failed to create snapshot: parent snapshot sha256:… does not exist: not found
 //	error unpacking image: content digest sha256:…: not found
+//	failed to extract layer sha256:…: failed to get reader from content store: content digest sha256:…: not found
 //	open /var/lib/docker/overlay2/<layer>/link: no such file or directory      (dockerd)
+//	open /data/docker/overlay/<layer>/lower-id: no such file or directory      (dockerd with the driver overlay, up to 23)
 //	readlink /var/lib/docker/overlay2/l: invalid argument      (dockerd; also without the l)
 //	Failed to load container mount <id>: mount does not exist      (dockerd; ≥ 20.10 with error="RW layer for container <id> not found")
 //	locating item named "manifest" for image with ID "…" (consider removing the image to resolve the issue): file does not exist      (containers/storage ≥ 1.24)
@@ -66,7 +70,8 @@ func layersDamaged(r *event.Record) (event.Event, bool) {
 			event.FieldError.Text(table.Clip(strings.Trim(text[at:], ` :"\`))),
 		)
 		e.IDs.Pod = r.Value("pod")
-		e.IDs.Container = scan.FindID(text[:at])
+		before, _, _ := strings.Cut(text[:at], "extract layer ") // whose id is none of a container
+		e.IDs.Container = scan.FindID(before)
 		return e, true
 	}
 	return event.Event{}, false

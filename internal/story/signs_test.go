@@ -1,0 +1,50 @@
+package story
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// TestUnexplainedSigns holds that trouble of its own stays beside a possible cause, that what a
+// cause brings about does not, and that beside a surer cause nothing does.
+func TestUnexplainedSigns(t *testing.T) {
+	events := []event.Event{
+		ev("a", when(1)), ev("b", when(2)), ev("kernel.oom-kill", when(3)), ev("kubelet.cri-error", when(4), field("method", "StopContainer")),
+	}
+	r := evaluate(catalogOf(t, possible("slow-disk")), line(events...))
+	require.Equal(t, Possible, r.Opening.State)
+	require.Len(t, r.Signs, 1)
+	require.Equal(t, "kernel.oom-kill", r.Signs[0].Text)
+	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(events...)).Signs)
+}
+
+// TestBootAtTheHead holds that the boot with which the logs begin is no sign, and one behind other
+// lines is.
+func TestBootAtTheHead(t *testing.T) {
+	tl := line(ev("kernel.boot", when(0)))
+	require.Len(t, evaluate(catalogOf(t, proven("slow-disk")), tl).Signs, 1)
+	for i := range tl.Coverage {
+		tl.Coverage[i].Start = begin.Add(time.Second)
+	}
+	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), tl).Signs)
+	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(ev("kernel.boot"))).Signs)
+}
+
+// TestDeletedContainer holds that who asks for a container that is gone shows no trouble, in the
+// words of each runtime.
+func TestDeletedContainer(t *testing.T) {
+	for _, said := range []string{
+		`rpc error: code = NotFound desc = an error occurred when try to find container "0123": not found`,
+		"rpc error: code = Unknown desc = Error response from daemon: No such container: 0123",
+		"rpc error: code = Unknown desc = could not find container 0123",
+	} {
+		e := ev("kubelet.cri-error", field("method", "ContainerStatus"), field("error", said))
+		require.True(t, isRoutine(&e), said)
+		e = ev("kubelet.cri-error", field("method", "StartContainer"), field("error", said))
+		require.False(t, isRoutine(&e), said)
+	}
+}
