@@ -2,6 +2,7 @@ package event
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -96,6 +97,32 @@ func (e *Event) AddQuotes(from *Event) {
 
 // AddFields adds to what the event has.
 func (e *Event) AddFields(fields ...Field) { e.Fields = append(e.Fields, fields...) }
+
+// FieldDuration is a field that holds a length of time, in seconds where it is a plain number. Ok
+// is false for an event without it, and for text.
+func (e *Event) FieldDuration(key Key) (d time.Duration, ok bool) {
+	v, ok := e.Get(key)
+	n, isNumber := v.Number()
+	return time.Duration(math.Round(n * float64(time.Second))), ok && isNumber
+}
+
+// FieldInt is a field that holds a whole number; 0 when the event has none.
+func (e *Event) FieldInt(key Key) int {
+	v, _ := e.Get(key)
+	n, _ := v.Number()
+	return int(n)
+}
+
+// SetField puts a field into the event, in the place of one with the same key. Copies of an event
+// share their fields, so the event gets fields of its own.
+func (e *Event) SetField(f Field) {
+	e.Fields = slices.Clone(e.Fields)
+	if i := slices.IndexFunc(e.Fields, func(old Field) bool { return old.Key == f.Key }); i >= 0 {
+		e.Fields[i] = f
+		return
+	}
+	e.AddFields(f)
+}
 
 // AddText adds a field of text, unless the text is empty.
 func (e *Event) AddText(key Key, s string) {

@@ -32,8 +32,8 @@ func joinDumps(events, restarted []*event.Event) []*event.Event {
 			continue
 		}
 		gone[e] = true
-		longest, _ := fieldDuration(to, event.FieldAgain)
-		setField(to, event.FieldAgain, event.Duration(max(longest, between)))
+		longest, _ := to.FieldDuration(event.FieldAgain)
+		to.SetField(event.FieldAgain.Duration(max(longest, between)))
 		to.AddQuotes(e)
 		waits.NarrowStart(to, e)
 	}

@@ -28,7 +28,7 @@ func foldCopies(events []*event.Event) []*event.Event {
 		}
 	}
 	for e, n := range f.repeats {
-		setField(e, event.FieldRepeats, event.Int(int64(n)))
+		e.SetField(event.FieldRepeats.Int(n))
 	}
 	slices.SortFunc(kept, compareEvents) // some now have a better time from a copy
 	return kept

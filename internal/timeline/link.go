@@ -177,7 +177,7 @@ func spreadContainers(goroutines []*event.Event, address func(*event.Event) (add
 
 func adoptContainer(e, from *event.Event, how string) {
 	e.IDs.Container, e.IDs.Sandbox, e.IDs.Pod = from.IDs.Container, from.IDs.Sandbox, from.IDs.Pod
-	setField(e, event.FieldContainerFrom, event.String(how))
+	e.SetField(event.FieldContainerFrom.Text(how))
 }
 
 // markBusySystemd marks long scope starts during which systemd finished others, or answered collect
@@ -198,7 +198,7 @@ func markBusySystemd(events []*event.Event) {
 		}
 		asked := func(answer *event.Event) bool { return isAskedDuring(long, answer) }
 		if startedAnother(long, scopes[i+1:]) || slices.ContainsFunc(answers, asked) {
-			setField(long, event.FieldOthersAnswered, event.Bool(true))
+			long.SetField(event.FieldOthersAnswered.Bool(true))
 		}
 	}
 }

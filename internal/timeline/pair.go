@@ -163,7 +163,7 @@ func (p *pairer) pairKey(spans []*event.Event) (intervals, foreign []*event.Even
 			intervals = append(intervals, e)
 		case e.Span.State && (e.Span.Edge == event.Begin) == (len(open) > 0):
 			if len(open) > 0 && slices.Contains(askedAgain, e.Kind) { // asked again while it lasts
-				setField(open[0], event.FieldRepeats, event.Int(int64(open[0].Count()+1)))
+				open[0].SetField(event.FieldRepeats.Int(open[0].Count() + 1))
 			}
 		case e.Span.Edge == event.Begin && e.Span.Foreign:
 			// a program that asks again no longer waits for the first answer
@@ -221,7 +221,7 @@ func joinEdges(begin, end *event.Event) *event.Event {
 		begin.End.T = begin.Start.T
 	}
 	for _, f := range end.Fields {
-		setField(begin, f.Key, f.Value)
+		begin.SetField(f)
 	}
 	begin.Level = max(begin.Level, end.Level)
 	begin.AddQuotes(end)

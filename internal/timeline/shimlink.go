@@ -91,6 +91,5 @@ func (l *shimLinker) linkContainer(e *event.Event) {
 		return
 	}
 	e.IDs.Container = found.IDs.Container
-	setField(e, event.FieldContainerFrom,
-		event.String("the only container of shim "+e.FieldText(event.FieldPID)+" that had just exited"))
+	e.SetField(event.FieldContainerFrom.Text("the only container of shim " + e.FieldText(event.FieldPID) + " that had just exited"))
 }

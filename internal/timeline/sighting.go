@@ -174,7 +174,7 @@ func isAtSameTime(a, b *event.Event) bool {
 
 // samplePause is how far apart the samples of a run are. It is 0 when the event is no run.
 func samplePause(e *event.Event) time.Duration {
-	pause, _ := fieldDuration(e, event.FieldEvery)
+	pause, _ := e.FieldDuration(event.FieldEvery)
 	return pause
 }
 
@@ -194,18 +194,18 @@ func mergeSighting(e, other *event.Event) {
 		sources += ", " + other.Source
 	}
 	exact := hasExactEnd(e) || hasExactEnd(other)
-	samples := fieldInt(e, event.FieldSamples) + fieldInt(other, event.FieldSamples)
+	samples := e.FieldInt(event.FieldSamples) + other.FieldInt(event.FieldSamples)
 	every := max(samplePause(e), samplePause(other))
 	if !other.Start.IsZero() {
 		joinIntervals(e, other)
 	}
 	addMissingFields(e, other)
 	if e.FieldText(event.FieldNetlink) != other.FieldText(event.FieldNetlink) {
-		setField(e, event.FieldNetlink, event.Bool(true))
+		e.SetField(event.FieldNetlink.Bool(true))
 	}
-	setField(e, event.FieldReturned, event.Bool(!e.Open))
-	setField(e, event.FieldSamples, event.Int(int64(samples)))
-	setField(e, event.FieldSeenBy, event.String(sources))
+	e.SetField(event.FieldReturned.Bool(!e.Open))
+	e.SetField(event.FieldSamples.Int(samples))
+	e.SetField(event.FieldSeenBy.Text(sources))
 	boundDuration(e, every, exact)
 	e.IDs.PID, e.IDs.Container = cmp.Or(e.IDs.PID, other.IDs.PID), cmp.Or(e.IDs.Container, other.IDs.Container)
 	if e.Component == "process" {
@@ -267,5 +267,5 @@ func boundDuration(e *event.Event, every time.Duration, exact bool) {
 	if e.Begun {
 		most += every
 	}
-	setField(e, event.FieldMost, event.Duration(most))
+	e.SetField(event.FieldMost.Duration(most))
 }

@@ -28,7 +28,7 @@ func sight(source string, from, to float64, change ...func(*event.Event)) event.
 
 // shows sets a field.
 func shows(key event.Key, value string) func(*event.Event) {
-	return func(e *event.Event) { setField(e, key, event.String(value)) }
+	return func(e *event.Event) { e.SetField(key.Text(value)) }
 }
 
 // traced makes a sight what strace saw, with both edges.

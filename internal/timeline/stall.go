@@ -121,7 +121,7 @@ func markSlowRelists(events []*event.Event, all []Stall) {
 			return within(other, &all[i]) && other.FieldText(event.FieldPodPtr) != e.FieldText(event.FieldPodPtr) &&
 				!other.Last().T.Equal(e.Last().T)
 		}) {
-			setField(e, event.FieldMoved, event.Bool(true))
+			e.SetField(event.FieldMoved.Bool(true))
 		}
 	}
 }
@@ -214,11 +214,11 @@ func (s *signs) addComplaint(e *event.Event) {
 		s.never = append(s.never, e)
 		return
 	}
-	age, ok := fieldDuration(e, event.FieldAge)
+	age, ok := e.FieldDuration(event.FieldAge)
 	if !ok {
 		return
 	}
-	threshold, ok := fieldDuration(e, event.FieldThreshold)
+	threshold, ok := e.FieldDuration(event.FieldThreshold)
 	if !ok {
 		threshold = relistThreshold
 	}
@@ -231,11 +231,11 @@ func (s *signs) addComplaint(e *event.Event) {
 // that was seen only later has no age at its transition; the kubelet made it when the threshold had
 // passed.
 func (s *signs) addNotReady(e *event.Event) {
-	threshold, ok := fieldDuration(e, event.FieldThreshold)
+	threshold, ok := e.FieldDuration(event.FieldThreshold)
 	if !ok || e.FieldText(event.FieldPLEG) != "true" {
 		return
 	}
-	if age, aged := fieldDuration(e, event.FieldAge); !aged || age < threshold {
+	if age, aged := e.FieldDuration(event.FieldAge); !aged || age < threshold {
 		s.complaints = append(s.complaints, complaint{e, e.Start.T.Add(-threshold), threshold})
 		return
 	}

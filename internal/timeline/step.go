@@ -41,7 +41,7 @@ func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 		if e.Kind != event.KindClockStep || !e.Start.Known || !event.Plausible(e.Start.T) {
 			continue
 		}
-		if by, ok := fieldDuration(e, event.FieldStep); ok && by.Abs() >= leastStep {
+		if by, ok := e.FieldDuration(event.FieldStep); ok && by.Abs() >= leastStep {
 			steps = append(steps, setClock{e, by, e.Last().T})
 		}
 	}

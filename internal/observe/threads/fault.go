@@ -2,6 +2,7 @@ package threads
 
 import (
 	"cmp"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +31,7 @@ type faultReport struct {
 	stuck    time.Duration
 	function string
 	lines    []event.Quote
-	crash    bool // the program crash printed it, of a machine that has ended by it
+	crash    bool // the machine has ended by it: the program crash printed it, or it is a log's last words
 }
 
 // faults are how reports begin, by what happened: arch/x86/mm/fault.c, arch/x86/kernel/traps.c,
@@ -240,7 +241,7 @@ func (t *kernelTrace) appendReport(dst []event.Event) []event.Event {
 			f.function = findFaulty(strings.Fields(s.Stack))
 		}
 		dst = append(dst, t.faultEvent())
-		if f.crash {
+		if f.crash || t.isFatal() {
 			dst = append(dst, t.stopEvent())
 		}
 		return dst
@@ -255,6 +256,19 @@ func (t *kernelTrace) appendReport(dst []event.Event) []event.Event {
 	}
 	return append(dst, momentEvent(s))
 }
+
+// isFatal says that a fault ends the machine, wherever the kernel was: the idle task is one that
+// cannot be ended (kernel/exit.c).
+func (t *kernelTrace) isFatal() bool {
+	return strings.HasPrefix(t.sample.Comm, "swapper/") && slices.Contains(endOfTask, t.report.what)
+}
+
+// endOfTask are the faults by which a task ends.
+var endOfTask = []string{"null-dereference", "page-fault", "general-protection", "bug"}
+
+// isKdumpLog says that kdump wrote a file of the kernel's log (vmcore-dmesg.txt, also with a date):
+// its machine has ended by what the log ends with.
+func isKdumpLog(file string) bool { return strings.HasPrefix(path.Base(file), "vmcore-dmesg") }
 
 // faultEvent is a fault of the kernel in the context of a task.
 func (t *kernelTrace) faultEvent() event.Event {

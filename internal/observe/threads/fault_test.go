@@ -1,6 +1,7 @@
 package threads
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -61,5 +62,32 @@ func TestFaultInCrash(t *testing.T) {
 	}
 	for _, e := range kernelTraces(t, "dmesg.log", []byte("       PANIC: \"sysrq: Trigger a crash\"\n         PID: 7301\n     COMMAND: \"bash\"\n")) {
 		require.NotEqual(t, event.KindOops, e.Kind, "somebody asked for it")
+	}
+}
+
+// TestFatalFault: a fault of the idle task, or one with which the log that kdump saved ends, has
+// ended the machine; others end a thread.
+func TestFatalFault(t *testing.T) {
+	fault := func(comm string) []byte {
+		return []byte(`<1>BUG: unable to handle kernel paging request at ffffffffffffffe0
+<1>IP: [<ffffffff81167060>] __purge_vmap_area_lazy+0x70/0x1e0
+<4>Oops: 0000 [#1] SMP 
+<4>Pid: 84647, comm: ` + comm + ` Tainted: G           --L------------    2.6.32-642.el6.x86_64 #1
+<4>Call Trace:
+<4> [<ffffffff81167230>] free_vmap_area_noflush+0x60/0x70
+<4> [<ffffffff811672e5>] free_unmap_vmap_area+0x25/0x30
+`)
+	}
+	for _, tt := range []struct {
+		file, comm string
+		stops      bool
+	}{
+		{"dmesg.txt", "qemu-system-x86", false},
+		{"vmcore-dmesg.txt", "qemu-system-x86", true},
+		{"crash/vmcore-dmesg-20261119.txt", "touch", true},
+		{"dmesg.txt", "swapper/3", true},
+	} {
+		stops := slices.ContainsFunc(kernelTraces(t, tt.file, fault(tt.comm)), func(e event.Event) bool { return e.Kind == event.KindPanic })
+		require.Equal(t, tt.stops, stops, "%s %s", tt.file, tt.comm)
 	}
 }

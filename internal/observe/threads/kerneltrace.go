@@ -441,6 +441,11 @@ func (k *KernelTraces) closeTraces() {
 
 // Finish returns the events of all threads that were found.
 func (k *KernelTraces) Finish() []event.Event {
+	for _, t := range k.open {
+		if t.report != nil && isKdumpLog(t.sample.Pos.File) {
+			t.report.crash = t.report.isFault()
+		}
+	}
 	k.closeTraces()
 	made := k.dumps.endRuns(k.made, true)
 	for i := range made {

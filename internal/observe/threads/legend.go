@@ -89,9 +89,9 @@ func (l *Legends) Resolve(e *event.Event) {
 		if err != nil || !known {
 			continue
 		}
-		setField(e, of.field.Text(v.value))
+		e.SetField(of.field.Text(v.value))
 		if strings.Contains(v.value, "netlink_recvmsg") {
-			setField(e, event.FieldNetlink.Bool(true))
+			e.SetField(event.FieldNetlink.Bool(true))
 		}
 		if of.kind == samples.CgroupLegend {
 			if e.IDs.Container != "" || e.Component == "shim" || scan.FindID(v.value) == "" {
@@ -101,15 +101,4 @@ func (l *Legends) Resolve(e *event.Event) {
 		}
 		e.Evidence = append(e.Evidence, v.line)
 	}
-}
-
-// setField puts a field into an event, in the place of one with the same key.
-func setField(e *event.Event, f event.Field) {
-	for i := range e.Fields {
-		if e.Fields[i].Key == f.Key {
-			e.Fields[i] = f
-			return
-		}
-	}
-	e.AddFields(f)
 }

@@ -66,3 +66,11 @@ func StartsWith[T string | []byte](line T, starts ...string) bool {
 	}
 	return false
 }
+
+// SkipSpace is the offset of the first byte from i on that is no white space of JSON.
+func SkipSpace(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
+		i++
+	}
+	return i
+}

@@ -249,7 +249,7 @@ func (w *entryWalk) walkList(at int, above entryFields) int {
 		return end
 	}
 	row := logEntry{fields: above}
-	for i := skipSpace(w.text, at+1); i < end; {
+	for i := lines.SkipSpace(w.text, at+1); i < end; {
 		switch w.text[i] {
 		case '{':
 			if field, ok := w.readNamed(i); ok {
@@ -267,8 +267,8 @@ func (w *entryWalk) walkList(at int, above entryFields) int {
 			}
 			i = next
 		}
-		if i = skipSpace(w.text, i); i < end && w.text[i] == ',' {
-			i = skipSpace(w.text, i+1)
+		if i = lines.SkipSpace(w.text, i); i < end && w.text[i] == ',' {
+			i = lines.SkipSpace(w.text, i+1)
 		} else {
 			break
 		}
@@ -279,15 +279,15 @@ func (w *entryWalk) walkList(at int, above entryFields) int {
 
 // readLokiPair reads ["1762565411885000000", "the line"], behind which Loki may have labels.
 func (w *entryWalk) readLokiPair(at, end int, above entryFields) (e logEntry, ok bool) {
-	stamp, next, ok := scanJSONValue(w.text[:end], skipSpace(w.text, at+1))
+	stamp, next, ok := scanJSONValue(w.text[:end], lines.SkipSpace(w.text, at+1))
 	if !ok || !stamp.quoted || len(stamp.raw) != 19 {
 		return e, false
 	}
-	i := skipSpace(w.text, next)
+	i := lines.SkipSpace(w.text, next)
 	if i >= end || w.text[i] != ',' {
 		return e, false
 	}
-	line, _, ok := scanJSONValue(w.text[:end], skipSpace(w.text, i+1))
+	line, _, ok := scanJSONValue(w.text[:end], lines.SkipSpace(w.text, i+1))
 	e = logEntry{fields: above, message: line, at: w.offsetOf(line)}
 	e.fields.time = entryTimeOf(stamp.raw)
 	return e, ok && line.quoted && e.fields.time.Known
@@ -354,25 +354,25 @@ func (w *entryWalk) collect(at int, path string, e *logEntry, inner *[]int) (end
 
 // isText says that a list holds one string.
 func (w *entryWalk) isText(at int) bool {
-	i := skipSpace(w.text, at+1)
+	i := lines.SkipSpace(w.text, at+1)
 	if i >= len(w.text) || w.text[i] != '"' {
 		return false
 	}
 	_, next, ok := scanJSONValue(w.text, i)
-	next = skipSpace(w.text, next)
+	next = lines.SkipSpace(w.text, next)
 	return ok && next < len(w.text) && w.text[next] == ']'
 }
 
 // eachField calls take with every field of the object at an offset and where its value begins,
 // until that is false. It returns the offset behind the object. A value that breaks off is not set.
 func (w *entryWalk) eachField(at int, take func(key, value jsonValue, at int) bool) (end int) {
-	for i := skipSpace(w.text, at+1); i < len(w.text) && w.text[i] != '}'; {
+	for i := lines.SkipSpace(w.text, at+1); i < len(w.text) && w.text[i] != '}'; {
 		key, next, ok := scanJSONValue(w.text, i)
-		colon := skipSpace(w.text, next)
+		colon := lines.SkipSpace(w.text, next)
 		if !ok || !key.quoted || colon >= len(w.text) || w.text[colon] != ':' {
 			return w.endOf(at)
 		}
-		from := skipSpace(w.text, colon+1)
+		from := lines.SkipSpace(w.text, colon+1)
 		value, next, ok := scanJSONValue(w.text, from)
 		if !ok && (from >= len(w.text) || w.text[from] != '{' && w.text[from] != '[') {
 			return len(w.text)
@@ -380,10 +380,10 @@ func (w *entryWalk) eachField(at int, take func(key, value jsonValue, at int) bo
 		if !take(key, value, from) || !ok {
 			return w.endOf(at)
 		}
-		if i = skipSpace(w.text, next); i >= len(w.text) || w.text[i] != ',' {
+		if i = lines.SkipSpace(w.text, next); i >= len(w.text) || w.text[i] != ',' {
 			break
 		}
-		i = skipSpace(w.text, i+1)
+		i = lines.SkipSpace(w.text, i+1)
 	}
 	return w.endOf(at)
 }
@@ -408,13 +408,6 @@ func (e *logEntry) take(path string, v jsonValue, at int) {
 			e.message, e.at = v, at
 		}
 	}
-}
-
-func skipSpace(b []byte, i int) int {
-	for i < len(b) && (b[i] == ' ' || b[i] == '\t' || b[i] == '\n' || b[i] == '\r') {
-		i++
-	}
-	return i
 }
 
 // lineEntry reads a line that a shipper printed of an entry. The offset of the message counts from
@@ -475,7 +468,7 @@ const maxTag = 300
 // labelsOf reads {host="node-1", unit="kubelet.service"}; end is behind it, 0 for anything else.
 func labelsOf(b []byte) (labels []jsonField, end int) {
 	for i := 1; i < len(b); {
-		i = skipSpace(b, i)
+		i = lines.SkipSpace(b, i)
 		eq := bytes.IndexByte(b[i:], '=')
 		if eq <= 0 || i+eq+1 >= len(b) || b[i+eq+1] != '"' {
 			return nil, 0

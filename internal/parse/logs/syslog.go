@@ -37,11 +37,12 @@ func (h *header) scanUnknownMonth(b []byte) int {
 }
 
 // scanPriority reads what starts with the priority of syslog: a file of rsyslog's that keeps what
-// came over the wire, RFC 3164 and RFC 5424, and dmesg -r.
+// came over the wire, RFC 3164 and RFC 5424, and dmesg -r, also of a kernel without stamps.
 //
 //	<30>Nov  8 09:30:11 node-1 kubelet[2917]: …
 //	<30>1 2025-11-08T09:30:11.885000+08:00 node-1 kubelet 2917 - - …
 //	<3>[42000.009100] INFO: task …
+//	<3>INFO: task …
 func (h *header) scanPriority(b []byte) int {
 	pri, d := lines.Digits(b[1:])
 	at := d + 2
@@ -55,7 +56,11 @@ func (h *header) scanPriority(b []byte) int {
 	case lines.IsDigit(b[at]) || b[at] >= 'A' && b[at] <= 'Z':
 		n = h.scanCarrier(b[at:])
 	}
-	if n <= 0 {
+	switch {
+	case n <= 0 && d == 1 && !h.carried: // of the kernel: facility 0
+		h.markRing()
+		n = 0
+	case n <= 0:
 		return 0
 	}
 	if h.level == event.NoLevel {

@@ -66,7 +66,7 @@ var Table = table.Table{
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
 		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period ", " kthread starved for ", " kthread timer wakeup didn't happen", " jiffies g="}, rcuStall},
-		{[]string{"Kernel panic - not syncing"}, kernelPanic},
+		{[]string{"Kernel panic - not syncing", "Starting crashdump kernel"}, kernelPanic},
 		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted", "critical temperature reached", "Shutdown request received - ", "sysrq: Resetting", "SysRq : Resetting", "sysrq: Trigger a crash", "SysRq : Trigger a crash"}, kernelShutdown},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
 		{
@@ -372,9 +372,16 @@ func workqueueLockup(r *event.Record) (event.Event, bool) {
 	return e, cpu != "" && seconds != ""
 }
 
-// kernelPanic is kernel/panic.c's line: Kernel panic - not syncing: Fatal exception in interrupt.
+// kernelPanic is kernel/panic.c's line, or that of kexec when it goes over to the kernel that saves
+// the memory:
+//
+//	Kernel panic - not syncing: Fatal exception in interrupt
+//	Starting crashdump kernel...      (arm64, powerpc)
 func kernelPanic(r *event.Record) (event.Event, bool) {
 	reason := scan.After(r.Message(), "Kernel panic - not syncing: ")
+	if strings.HasPrefix(r.Message(), "Starting crashdump kernel") {
+		reason = "it starts the kernel of kdump"
+	}
 	return event.New(event.KindPanic, "the kernel stops: "+reason, event.FieldReason.Text(reason)), reason != ""
 }
 
