@@ -14,6 +14,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/logs"
 	"github.com/plegdiag/plegdiag/internal/parse/samples"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
@@ -61,6 +62,7 @@ type Sections struct {
 	// A section ends behind a listing, and before what begins one.
 	listing  snapshots.Rows
 	status   bool // the section is what /proc/PID/status holds
+	units    bool // the section is what systemctl status prints
 	where    directory
 	printed  []string // files whose values follow, one in each line
 	line     int      // lines that were read
@@ -87,7 +89,7 @@ func (s *Sections) Next() *Section {
 		return nil
 	}
 	s.next = Section{Before: s.line, R: s}
-	s.listing, s.status = snapshots.Rows{}, false
+	s.listing, s.status, s.units = snapshots.Rows{}, false, false
 	s.ended = false
 	head := s.peekLine()
 	if n := fenceBefore(head); n > 0 { // what follows it on its line is the first of the section
@@ -236,7 +238,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if bare := strings.TrimSpace(string(line[:min(len(line), 4)])); (bare == "$" || bare == "#") && len(line) < 4 && s.next.Command != "" {
 		return true // a prompt at which nothing was typed
 	}
-	if s.listing.EndsBefore(line, s.next.Filled > 0) {
+	if s.listing.EndsBefore(line, s.next.Filled > 0) || s.beginsUnit(line) {
 		return true
 	}
 	quote := event.Quote{Pos: event.Pos{File: s.in.Path, Line: s.line + 1}, Text: lines.Clip(line)}
@@ -266,6 +268,17 @@ func (s *Sections) endsStatus(line []byte) bool {
 	text, _ := s.r.Peek(maxSectionHead)
 	s.status = samples.BeginsStatus(text)
 	return s.status && s.next.Filled > 0
+}
+
+// beginsUnit says that the status of a unit begins with a line, behind something else: the command
+// that printed it may stand there without a prompt.
+func (s *Sections) beginsUnit(line []byte) bool {
+	if s.units || line[0] != '*' && line[0] < utf8.RuneSelf {
+		return false
+	}
+	text, _ := s.r.Peek(maxSectionHead)
+	s.units = logs.SniffStatus(lines.NewHead(text)) == 1
+	return s.units && s.next.Filled > 0
 }
 
 // measuredTime is what the shell's time prints behind a command: real, user and sys.
