@@ -15,7 +15,7 @@ FUZZTIME ?= 30s
 BENCH    ?=
 CLUSTER  ?=
 
-.PHONY: build alone elsewhere dist dist-files dist-test release test check lint race oracle fleet-engines inspector fuzz browser lab lab-full bench golden cluster fleet guest cluster-down
+.PHONY: build alone elsewhere dist dist-files dist-test release test check lint race oracle fleet-engines inspector fuzz browser profile lab lab-full bench golden cluster fleet guest cluster-down
 
 build: ## the program, as ./plegdiag: static, and the same bytes wherever it is built
 	CGO_ENABLED=0 go build -trimpath -buildvcs=false -ldflags "$(STAMP)" -o plegdiag ./cmd/plegdiag
@@ -64,7 +64,7 @@ lint:
 
 # Each program with the race detector sleeps a second before it exits, and tests start thousands.
 race: ## needs a C compiler
-	GORACE=atexit_sleep_ms=50 CGO_ENABLED=1 go test -race -timeout 30m ./...
+	GORACE=atexit_sleep_ms=50 CGO_ENABLED=1 go test -pgo=off -race -timeout 30m ./...
 
 oracle: ## redact against the examples of gitleaks, in a module of its own
 	cd internal/redact/oracle && go vet . && go test -count 1 .
@@ -119,6 +119,15 @@ fuzz: ## every fuzz target for FUZZTIME
 
 bench: ## analyze against gzip -dc on bundles of all shapes, and how each grows (docs/performance.md); flags in BENCH, as BENCH="-mb 30"
 	go run ./bench $(BENCH)
+
+# The compiler inlines and arranges by cmd/plegdiag/default.pgo. One that is out of date costs only speed.
+PROFILED = node flapping busy many long dumps samples traces rules wide
+
+profile: ## record where analyze spends its time on the shapes of make bench, by which the compiler arranges the program
+	mkdir -p build/profile
+	set -e; for shape in $(PROFILED); do go run ./bench -shape $$shape -mb 60 -keep build/profile/$$shape.tgz; done
+	go vet -tags profile ./cmd/plegdiag
+	go test -trimpath -tags profile -run TestProfile -count 1 ./cmd/plegdiag -args $(CURDIR)/cmd/plegdiag/default.pgo $(PROFILED:%=$(CURDIR)/build/profile/%.tgz)
 
 # Tests of collect and mcp run for minutes and write nothing; so do those that -short passes over.
 golden: ## rewrite what the tests expect; then read the diff
