@@ -429,7 +429,7 @@ type listed struct {
 }
 
 func TestImports(t *testing.T) {
-	out, err := exec.Command("go", "list", "-e", "-json=ImportPath,Imports", module+"...").Output()
+	out, err := exec.Command("go", "list", "-pgo=off", "-e", "-json=ImportPath,Imports", module+"...").Output()
 	require.NoError(t, err)
 	var pkgs []listed
 	for dec := json.NewDecoder(bytes.NewReader(out)); ; {

@@ -50,7 +50,7 @@ var attribute = regexp.MustCompile(` <[A-Z][A-Za-z]*>`)
 // chainToLookup is how a program comes to look methods up by name: a function, what that one needs,
 // and so on; empty where it does not.
 func chainToLookup(t *testing.T, dir, pkg string) (chain []string) {
-	build := exec.Command("go", "build", "-ldflags=-dumpdep", "-o", filepath.Join(t.TempDir(), "program"), pkg)
+	build := exec.Command("go", "build", "-pgo=off", "-ldflags=-dumpdep", "-o", filepath.Join(t.TempDir(), "program"), pkg)
 	build.Dir = dir
 	said, err := build.CombinedOutput()
 	require.NoError(t, err, "%.2000s", said)
