@@ -118,7 +118,7 @@ func listedEvent(s *samples.Sample) (e event.Event, ok bool) {
 // mergePart puts what another file of a thread tells into its sample.
 func mergePart(s, p *samples.Sample) {
 	if isQuotable(p) {
-		if q := (s.Quote()); isQuotable(s) && p.State == "" {
+		if q := s.Quote(); isQuotable(s) && p.State == "" {
 			s.More = append(s.More, p.Quote())
 		} else { // the line that tells D from S comes first
 			if isQuotable(s) {

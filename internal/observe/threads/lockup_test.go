@@ -19,7 +19,7 @@ func TestLockup(t *testing.T) {
 		{"rcu: \t3-...!: (1 GPs behind) idle=c6e/1\nrcu: \t5-....: (2 ticks this GP) idle=c6e/1\nCPU: 1 PID: 9 Comm: a Not tainted 5.10.0 #1", "a CPU does not come round"},
 	} {
 		var l lockup
-		for _, line := range strings.Split(c.lines, "\n") {
+		for line := range strings.SplitSeq(c.lines, "\n") {
 			l.takeLine(line, event.Quote{Text: line})
 		}
 		e := event.New(event.KindRCUStall, "a CPU does not come round")

@@ -502,7 +502,7 @@ func tellingLines(s *samples.Sample) (lines []event.Quote) {
 	_, by := kernelwait.Of(s.Stack, "")
 	for i, q := range slices.Backward(s.Frames) {
 		if i == in || functions[i] == by || slices.Contains(tellingFrames, functions[i]) {
-			if q != (s.Quote()) {
+			if q != s.Quote() {
 				lines = append(lines, q)
 			}
 		}
