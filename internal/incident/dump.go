@@ -54,7 +54,7 @@ func (d *Dump) Cut() bool { return d.inLog && len(d.Skips) > 0 }
 func ReadDumps(ctx context.Context, in Inputs) ([]*Dump, []File, error) {
 	r := reader{}
 	r.readFormat = func(ctx context.Context, f bundle.File, opened parse.Opened, slot *file) {
-		slot.gain().wholeDumps = true
+		slot.makeRare().wholeDumps = true
 		switch read := opened.Reader.(type) {
 		case parse.Records:
 			if opened.Name == parse.Prose { // who asks for dumps means those that it quotes
@@ -174,10 +174,10 @@ func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 		one := like
 		one.Dump, one.Program = part, programOf(part, like.Unit, f.account.Path)
 		one.digest = series.NewDigest(part)
-		if !f.has().wholeDumps {
+		if !f.readRare().wholeDumps {
 			one.observe()
 		}
-		f.gain().dumps = append(f.gain().dumps, &one)
+		f.makeRare().dumps = append(f.makeRare().dumps, &one)
 	}
 }
 
@@ -251,7 +251,7 @@ func (d *Dump) findEarlier(all []*Dump) *Dump {
 func joinDumps(files []*file, everyFile bool) []*Dump {
 	var all []*Dump
 	for _, f := range files {
-		all = append(all, f.has().dumps...)
+		all = append(all, f.readRare().dumps...)
 	}
 	byName, byProgram := dumpsWritten(files)
 	for _, d := range all { // before copies are folded: two files may hold the same goroutines at two times

@@ -38,11 +38,11 @@ type file struct {
 	later chan<- func()
 	// isLate says that later has something of this file: it belongs to whoever runs that.
 	isLate bool
-	rare   *rarities // nil for most files
+	rare   *rareParts // nil for most files
 }
 
-// rarities are what few files have.
-type rarities struct {
+// rareParts are what few files have.
+type rareParts struct {
 	link  *bundle.Link // of an entry that only points to a file; else nil
 	asked int          // lines that hold what rules ask for by text
 	dumps []*Dump
@@ -73,18 +73,18 @@ func (p places) newFile(path string) *file {
 	return &file{account: File{Path: path, Note: place.Note}, place: one}
 }
 
-// has is what the file has of the rarities: a copy, or none.
-func (f *file) has() (r rarities) {
+// readRare is what the file has of the rare parts: a copy, or none.
+func (f *file) readRare() (r rareParts) {
 	if f.rare != nil {
 		r = *f.rare
 	}
 	return r
 }
 
-// gain is where the file keeps its rarities.
-func (f *file) gain() *rarities {
+// makeRare is where the file keeps its rare parts.
+func (f *file) makeRare() *rareParts {
 	if f.rare == nil {
-		f.rare = &rarities{}
+		f.rare = &rareParts{}
 	}
 	return f.rare
 }
@@ -170,7 +170,7 @@ func (f *file) sourceNamed(name string) *timeline.SourceBuilder { return f.build
 
 // listSources is what the file covers and shows about clocks, in a fixed order.
 func (f *file) listSources() []timeline.Source {
-	all, rare := f.sources.List(), f.has()
+	all, rare := f.sources.List(), f.readRare()
 	for i := range all {
 		s := &all[i]
 		s.Cut, s.Modified, s.Earlier = f.account.Err, f.modified, f.place.Earlier
@@ -211,7 +211,7 @@ func (f *file) mainComponent() string {
 // newMaker is a maker whose events are those of the file. Nothing of it stays when a log has been
 // read: bundles hold 200 000 files.
 func (f *file) newMaker() *eventMaker {
-	return &eventMaker{events: f.store(), lines: f.lines, asked: f.has().asked, watch: f.watch}
+	return &eventMaker{events: f.store(), lines: f.lines, asked: f.readRare().asked, watch: f.watch}
 }
 
 // takeMade takes over what a maker has besides events: the sources that these name, and the late
@@ -220,7 +220,7 @@ func (f *file) takeMade(m *eventMaker) {
 	m.makeLatest()
 	m.keepBegun(m.young)
 	if m.asked > 0 {
-		f.gain().asked = m.asked
+		f.makeRare().asked = m.asked
 	}
 	if len(m.named) > 0 {
 		f.fileSources().AddNames(m.named)
@@ -244,7 +244,7 @@ func (f *file) dropSilent() {
 	if f.events != nil && f.events.n == 0 {
 		f.events = nil
 	}
-	if r := f.has(); f.events == nil && r.dumps == nil && r.tracePart == nil && r.summary == nil && r.taken == nil && f.sources.IsSilent() {
+	if r := f.readRare(); f.events == nil && r.dumps == nil && r.tracePart == nil && r.summary == nil && r.taken == nil && f.sources.IsSilent() {
 		f.sources = nil
 	}
 }

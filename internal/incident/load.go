@@ -184,7 +184,7 @@ func moveToTimeline(files []*file) timeline.Input {
 		if f.events != nil {
 			n += f.events.n
 		}
-		if written += f.sources.Len(); f.has().taken != nil {
+		if written += f.sources.Len(); f.readRare().taken != nil {
 			written++
 		}
 	}

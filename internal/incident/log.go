@@ -75,7 +75,7 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	f.takeMade(maker.maker)
 	kernel.tellMore(f.store())
 	f.addStats(stats)
-	if asked := f.has().asked; asked > maxAsked && f.account.Err == "" {
+	if asked := f.readRare().asked; asked > maxAsked && f.account.Err == "" {
 		const text = "%d lines hold a text that rules ask for; only the first %d were shown to them"
 		f.account.Err = fmt.Sprintf(text, asked, maxAsked)
 	}

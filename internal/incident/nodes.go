@@ -307,7 +307,7 @@ var stallKinds = [][]event.Kind{{event.KindPLEGUnhealthy}, {event.KindRelistFail
 func (n *nodes) dropOtherNodes(files []*file, node string) {
 	objects := map[string]bool{}
 	for _, f := range files {
-		if object := f.has().object; object != "" {
+		if object := f.readRare().object; object != "" {
 			objects[object] = true
 		}
 	}
@@ -324,7 +324,7 @@ func (n *nodes) dropOtherNodes(files []*file, node string) {
 		f.dropHosts(keep)
 		n.dropControllersOthers(f, node)
 		several := len(objects) > 1 || f.place.Cluster && node != ""
-		if object := f.has().object; several && object != "" && !n.isNameOfNode(object, node) {
+		if object := f.readRare().object; several && object != "" && !n.isNameOfNode(object, node) {
 			f.events.keepOnly(func(e *event.Event) bool {
 				return e.Kind == event.KindNodeCondition || e.Kind == event.KindKubeEvent
 			})

@@ -191,7 +191,7 @@ func joinMissing(failures []error, ended error) error {
 func unreadFile(err error) (slot *file, failed bool) {
 	if link, ok := errors.AsType[*bundle.Link](err); ok {
 		slot = newFile(link.Pos.File)
-		slot.gain().link = link
+		slot.makeRare().link = link
 		return slot, false
 	}
 	if skip, ok := errors.AsType[*event.Skip](err); ok {
@@ -260,12 +260,12 @@ func rereadInputs(
 
 // followLinks says of every link whether what it points to was read under its own name.
 func followLinks(files []*file) {
-	if !slices.ContainsFunc(files, func(f *file) bool { return f.has().link != nil }) {
+	if !slices.ContainsFunc(files, func(f *file) bool { return f.readRare().link != nil }) {
 		return
 	}
 	read := map[string]bool{}
 	for _, f := range files {
-		if f.has().link != nil {
+		if f.readRare().link != nil {
 			continue
 		}
 		for name := f.account.Path; name != "." && name != "/" && !read[name]; name = path.Dir(name) {
@@ -273,7 +273,7 @@ func followLinks(files []*file) {
 		}
 	}
 	for _, f := range files {
-		link := f.has().link
+		link := f.readRare().link
 		if link == nil {
 			continue
 		}

@@ -23,7 +23,7 @@ type snapshot struct {
 func dateReadings(files []*file) {
 	snapshots := map[string]snapshot{} // by path; that of a directory ends with a slash
 	for _, f := range files {
-		taken := f.has().taken
+		taken := f.readRare().taken
 		if taken == nil {
 			continue
 		}
@@ -38,7 +38,7 @@ func dateReadings(files []*file) {
 	}
 	for _, f := range files {
 		if s, ok := snapshots[f.account.Path]; ok && s.at.Lacks == 0 {
-			f.gain().queried = s.at.T
+			f.makeRare().queried = s.at.T
 		}
 		for e := range f.events.allEvents() {
 			listed := e.Kind == event.KindUnit && e.Open

@@ -33,9 +33,9 @@ func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader)
 		cover.addSample(&s)
 		switch {
 		case s.Legend != samples.NoLegend:
-			f.gain().legends.Add(&s)
+			f.makeRare().legends.Add(&s)
 		case s.Part:
-			f.gain().threads.Add(&s)
+			f.makeRare().threads.Add(&s)
 		default:
 			events = joined.Sample(events[:0], &s)
 			f.addEvents(events)

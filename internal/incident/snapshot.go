@@ -51,10 +51,10 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 	}
 	f.takeMade(maker)
 	if node := snapshot.Node(); node != "" {
-		f.gain().object = node
+		f.makeRare().object = node
 	}
 	if taken := snapshot.Taken(); taken.All.Known || len(taken.Files) > 0 || taken.Face.Known {
-		f.gain().taken = &taken
+		f.makeRare().taken = &taken
 	}
 	f.addStats(stats)
 	f.account.Component = f.mainComponent()

@@ -28,7 +28,7 @@ func ReadTraces(ctx context.Context, in Inputs, date *traces.Date) ([]*syscalls.
 	files, failures, err := r.readInputs(ctx, in)
 	var all []*syscalls.Summary
 	for _, f := range files {
-		if summary := f.has().summary; summary != nil {
+		if summary := f.readRare().summary; summary != nil {
 			all = append(all, summary)
 		}
 	}
@@ -98,7 +98,7 @@ func (r *traceReader) keepTracePart(f bundle.File, in *parse.Opened, slot *file)
 		in.R, ok = part.Hold(in.R, &r.room)
 	}
 	if ok {
-		slot.gain().tracePart = part
+		slot.makeRare().tracePart = part
 	}
 	return ok
 }
@@ -108,7 +108,7 @@ func (r *traceReader) readSets(ctx context.Context, files []*file) {
 	var parts []*traces.Part
 	byPath := map[string]*file{}
 	for _, f := range files {
-		if part := f.has().tracePart; part != nil {
+		if part := f.readRare().tracePart; part != nil {
 			parts = append(parts, part)
 			byPath[f.account.Path] = f
 		}
@@ -275,5 +275,5 @@ func (t *traceSummary) finishTrace() {
 		}
 	}
 	t.Finish(stats)
-	t.files.all[0].gain().summary = t.Summary
+	t.files.all[0].makeRare().summary = t.Summary
 }

@@ -338,9 +338,6 @@ func (x *index) isDense(source fileSource) bool {
 // fileSource is a source in one file.
 type fileSource struct{ file, source string }
 
-// writer is who wrote a line: a program on a host.
-type writer struct{ host, source string }
-
 // effectSpans are the events of one effect, made ready to be looked up by their time.
 type effectSpans struct {
 	rule    *language.TellRule
@@ -348,6 +345,7 @@ type effectSpans struct {
 	events  []int32 // by start, those without a time left out; none of an effect that counts by itself
 	latest  []int64 // by event: the last moment at which a tell of it, or of one before it, may begin
 	undated bool    // one of its events has no time
+	about   subjects
 }
 
 // findEffects looks up the effects of a catalogue that the timeline shows.
@@ -361,6 +359,9 @@ func (x *index) findEffects(cat *language.Catalog) []effectSpans {
 		}
 		if len(e.all) < e.rule.Min || slices.ContainsFunc(all, stands) {
 			continue
+		}
+		if e.rule.Same != "" {
+			e.findSubjects(x)
 		}
 		if e.rule.Own {
 			all = append(all, e)
@@ -403,7 +404,7 @@ func (e *effectSpans) goesWith(x *index, ev int32) bool {
 	if _, itself := slices.BinarySearch(e.all, ev); itself || e.rule.Own {
 		return itself && e.rule.Own // what a tell shows is no second sign of it
 	}
-	if e.rule.Same != "" && !e.sharesValue(x, ev) {
+	if e.rule.Same != "" && !e.sharesSubject(x, ev) {
 		return false
 	}
 	at := x.spans[ev]
@@ -414,60 +415,6 @@ func (e *effectSpans) goesWith(x *index, ev int32) bool {
 		return x.spans[e.events[i]].startLo > at.endHi+int64(effectSlack)
 	})
 	return after > 0 && e.latest[after-1] >= at.startLo
-}
-
-// sharesValue says whether the effect is about the same as an event: one of its events is.
-func (e *effectSpans) sharesValue(x *index, ev int32) bool {
-	return slices.ContainsFunc(e.all, func(own int32) bool { return e.isAbout(x, own, ev) })
-}
-
-// isAbout says whether an event of the effect has the same value as an event of a tell, in the
-// field that the effect asks for. A tell that does not say which node it is about is about the one
-// of its writer. For a tell whose node nothing names, an effect speaks that knows only one.
-func (e *effectSpans) isAbout(x *index, own, tell int32) bool {
-	key := event.Key(e.rule.Same)
-	read := func(ev int32) string { return x.events[ev].FieldText(key) }
-	value := read(own)
-	if asked := read(tell); asked != "" {
-		return isSameNode(asked, value)
-	}
-	if names := x.namesOfNode(x.events[tell]); key == event.FieldNode && len(names) > 0 {
-		return slices.ContainsFunc(names, func(name string) bool { return isSameNode(name, value) })
-	}
-	return !slices.ContainsFunc(e.all, func(other int32) bool { return read(other) != value })
-}
-
-// namesOfNode are the names of the node on which an event was written: that of its host, and those
-// by which the same writer calls its node.
-func (x *index) namesOfNode(e *event.Event) []string {
-	key := writer{e.Host, e.Source}
-	if names, known := x.nodeNames[key]; known {
-		return names
-	}
-	var names []string
-	if e.Host != "" {
-		names = append(names, e.Host)
-	}
-	for _, other := range x.events {
-		if name := other.FieldText(event.FieldNode); name != "" && other.Host == e.Host && other.Source == e.Source && !slices.Contains(names, name) {
-			names = append(names, name)
-		}
-	}
-	if x.nodeNames == nil {
-		x.nodeNames = map[writer][]string{}
-	}
-	x.nodeNames[key] = names
-	return names
-}
-
-// isSameNode says whether two names are of one node: a host may leave out its domain.
-func isSameNode(a, b string) bool {
-	if strings.EqualFold(a, b) {
-		return true
-	}
-	short, _, cutA := strings.Cut(a, ".")
-	other, _, cutB := strings.Cut(b, ".")
-	return cutA != cutB && strings.EqualFold(short, other)
 }
 
 // fillEffects gives the effects of a weighing the events that go with its tells.
@@ -485,6 +432,10 @@ func (w *weighing) fillEffects(x *index, effects []effectSpans) {
 	slices.Sort(own)
 	for i := range w.effects {
 		e := &effects[slices.IndexFunc(effects, func(e effectSpans) bool { return e.rule == w.effects[i].rule })]
+		isAbout := func(int32) bool { return true }
+		if e.rule.Same != "" {
+			isAbout = e.aboutTells(x, own)
+		}
 		for _, ev := range e.all {
 			if len(w.effects[i].events) == maxEvidence {
 				break
@@ -495,10 +446,7 @@ func (w *weighing) fillEffects(x *index, effects []effectSpans) {
 			if e.rule.Own {
 				_, near = slices.BinarySearch(own, ev)
 			}
-			if near && e.rule.Same != "" {
-				near = slices.ContainsFunc(own, func(tell int32) bool { return e.isAbout(x, ev, tell) })
-			}
-			if near {
+			if near && isAbout(ev) {
 				w.effects[i].events = append(w.effects[i].events, ev)
 			}
 		}

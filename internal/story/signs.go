@@ -310,7 +310,7 @@ func describeSign(e *event.Event) string {
 		return shortage(e)
 	case e.Kind == event.KindCRICall && hasFailed(e), e.Kind == event.KindCRIError && saysFailed(text) && e.FieldText(event.FieldError) != "":
 		return describeFailure(e)
-	case e.Kind == event.KindClockStep, strings.HasSuffix(text, " s") && strings.Contains(text, ", for more than "):
+	case e.Kind == event.KindClockStep, e.FieldInt(event.FieldSeconds) > 0:
 		return text // it says how far, or how long
 	case d < time.Second || strings.Contains(strings.ReplaceAll(text, " ", ""), event.DurationText(d)):
 		return text

@@ -144,7 +144,7 @@ func dialFailed(r *event.Record) (event.Event, bool) {
 	why := apiReason(scan.After(reason, "dial tcp "))
 	e := event.New(event.KindAPIFailed, "a connection to "+server+" could not be made: "+apiWords[why])
 	e.Fields = []event.Field{
-		event.FieldWhat.Text(event.Unnamed), event.FieldReason.Text(why), event.FieldHow.Text(why), event.FieldServer.Text(server),
+		event.FieldWhat.Text(event.Unnamed), event.FieldReason.Text(why), event.FieldHow.Text(apiWords[why]), event.FieldServer.Text(server),
 		event.FieldError.Text(table.Clip(reason)),
 	}
 	e.IDs.Pod = podOf(r)

@@ -1,0 +1,111 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+// subjects are what events are about: values of one field, as the names of nodes.
+type subjects struct {
+	whole map[string]bool // in small letters
+	short map[string]bool // those that have a domain, without it
+}
+
+func (s *subjects) add(name string) {
+	if s.whole == nil {
+		s.whole, s.short = map[string]bool{}, map[string]bool{}
+	}
+	name = strings.ToLower(name)
+	s.whole[name] = true
+	if short, _, cut := strings.Cut(name, "."); cut {
+		s.short[short] = true
+	}
+}
+
+// has says whether a name is one of them: it, or one of them, may leave out its domain.
+func (s *subjects) has(name string) bool {
+	name = strings.ToLower(name)
+	if short, _, cut := strings.Cut(name, "."); cut {
+		return s.whole[name] || s.whole[short]
+	}
+	return s.whole[name] || s.short[name]
+}
+
+// isOne says that all events are about the same.
+func (s *subjects) isOne() bool { return len(s.whole) == 1 }
+
+// findSubjects reads what the events of an effect are about, where the effect asks for it.
+func (e *effectSpans) findSubjects(x *index) {
+	for _, ev := range e.all {
+		e.about.add(x.events[ev].FieldText(event.Key(e.rule.Same)))
+	}
+}
+
+// subjectsOf are what an event of a tell is about, by the field that the effect asks for. One that
+// does not say which node it is about is about the one of its writer. Nil where nothing names it.
+func (e *effectSpans) subjectsOf(x *index, tell int32) []string {
+	key := event.Key(e.rule.Same)
+	if asked := x.events[tell].FieldText(key); asked != "" {
+		return []string{asked}
+	}
+	if key != event.FieldNode {
+		return nil
+	}
+	return x.namesOfNode(x.events[tell])
+}
+
+// sharesSubject says whether the effect is about the same as an event of a tell. For one of which
+// nothing says what it is about, an effect speaks that knows only one.
+func (e *effectSpans) sharesSubject(x *index, tell int32) bool {
+	names := e.subjectsOf(x, tell)
+	return len(names) == 0 && e.about.isOne() || slices.ContainsFunc(names, e.about.has)
+}
+
+// aboutTells is which events of the effect are about the same as one of some events of tells.
+func (e *effectSpans) aboutTells(x *index, tells []int32) (isAbout func(ev int32) bool) {
+	var asked subjects
+	unnamed := false
+	for _, tell := range tells {
+		names := e.subjectsOf(x, tell)
+		unnamed = unnamed || len(names) == 0
+		for _, name := range names {
+			asked.add(name)
+		}
+	}
+	return func(ev int32) bool {
+		return unnamed && e.about.isOne() || asked.has(x.events[ev].FieldText(event.Key(e.rule.Same)))
+	}
+}
+
+// writer is who wrote a line: a program on a host.
+type writer struct{ host, source string }
+
+// maxNodeNames is how many names a program can have for its own node: its host's, with and without
+// a domain, that of its object, and that of its provider. One that uses more names is no program of
+// one node, but a controller, or a list.
+const maxNodeNames = 4
+
+// namesOfNode are the names of the node on which an event was written: that of its host, and those
+// by which the same writer calls its node. Nil where it calls none, or too many.
+func (x *index) namesOfNode(e *event.Event) []string {
+	if x.nodeNames == nil {
+		x.nodeNames = map[writer][]string{}
+		for _, e := range x.events {
+			x.addNodeName(writer{e.Host, e.Source}, e.Host)
+			x.addNodeName(writer{e.Host, e.Source}, e.FieldText(event.FieldNode))
+		}
+	}
+	if names := x.nodeNames[writer{e.Host, e.Source}]; len(names) <= maxNodeNames {
+		return names
+	}
+	return nil
+}
+
+func (x *index) addNodeName(by writer, name string) {
+	names := x.nodeNames[by]
+	if name != "" && len(names) <= maxNodeNames && !slices.Contains(names, name) {
+		x.nodeNames[by] = append(names, name)
+	}
+}

@@ -1,0 +1,49 @@
+package rules
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
+)
+
+// TestSubjects: a name is one of others where it is equal to one of them, whatever its letters, or
+// where one of the two leaves out its domain.
+func TestSubjects(t *testing.T) {
+	names := []string{"", "node-1", "NODE-1", "node-1.example.com", "node-1.example.org", "node-2", "node-2.example.com", "10.0.0.1", "10"}
+	isSame := func(a, b string) bool {
+		short, _, cutA := strings.Cut(a, ".")
+		other, _, cutB := strings.Cut(b, ".")
+		return strings.EqualFold(a, b) || cutA != cutB && strings.EqualFold(short, other)
+	}
+	for _, a := range names {
+		var s subjects
+		require.False(t, s.has(a))
+		s.add(a)
+		require.True(t, s.isOne())
+		for _, b := range names {
+			require.Equal(t, isSame(a, b), s.has(b), "%q and %q", a, b)
+		}
+	}
+}
+
+// TestNamesOfNode: who calls its node by some names is on it; who calls more nodes is a controller,
+// and its lines are about none of them.
+func TestNamesOfNode(t *testing.T) {
+	made := func(host, source, node string) *event.Event {
+		e := event.New(event.KindNodeCondition, "x", event.FieldNode.Text(node))
+		e.Host, e.Source, e.Evidence = host, source, []event.Quote{{Text: "x"}}
+		return &e
+	}
+	events := []*event.Event{made("node-1", "kubelet.log", ""), made("node-1", "kubelet.log", "ip-10-0-0-1.internal"), made("", "kubelet.log", "")}
+	for _, node := range strings.Fields("a b c d e") {
+		events = append(events, made("master-1", "kube-controller-manager.log", node))
+	}
+	x := newIndex(&timeline.Timeline{Events: events})
+	require.Equal(t, []string{"node-1", "ip-10-0-0-1.internal"}, x.namesOfNode(events[0]))
+	require.Empty(t, x.namesOfNode(events[2]))
+	require.Empty(t, x.namesOfNode(events[3]))
+}
