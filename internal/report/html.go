@@ -92,7 +92,7 @@ type page struct {
 	Opening      story.Opening
 	Headline     string
 	Node         string
-	Window       string
+	When         string
 	Class        string        // of the colour of the verdict
 	Episodes     []episodeLine // where there are several
 	Picture      *picture.Picture
@@ -367,7 +367,7 @@ func newPage(inc *incident.Incident, o Options, d detail) *page {
 	v.page = true
 	p := &page{
 		Version: o.Version, Opening: inc.Result.Opening, Headline: cmp.Or(inc.Result.Opening.Short, inc.Result.Headline),
-		Node: v.nodeText(), Window: show.Window(inc.Window) + v.chosenText(), Class: "none",
+		Node: v.nodeText(), When: v.describeTime(), Class: "none",
 		view: v, detail: d,
 	}
 	p.Title = show.Escape(p.Opening.State.Words()+": "+p.Node, show.MaxQuote)

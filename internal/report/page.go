@@ -44,7 +44,7 @@ func (p *page) writeOpening(w *html.Writer) {
 <p class="word">{}</p>
 <h1>{}</h1>
 <p class="where">node <b>{}</b>, {}</p>
-`, p.Class, o.State.Words(), prose(p.Headline), prose(p.Node), p.Window)
+`, p.Class, o.State.Words(), prose(p.Headline), prose(p.Node), p.When)
 	w.PutNonEmpty("<p class=\"where\">How sure: {}</p>\n", prose(o.Reason))
 	w.PutNonEmpty(`<p class="first"><b>Do first:</b> <code class="command">{}</code></p>`, prose(o.Command))
 	w.Put("\n")

@@ -83,7 +83,7 @@ func (t text) writeOpening(v *view) {
 		}
 		fmt.Fprintln(t.W, t.Styles.Heading.Render(line))
 	}
-	t.WritePara("", t.Plain, "node "+v.nodeText()+", "+v.windowText(v.Window)+v.chosenText())
+	t.WritePara("", t.Plain, "node "+v.nodeText()+", "+v.describeTime())
 	if first := o.Advice + o.Command; first != "" {
 		t.WritePara(t.Label.Render("do first: "), t.Plain, first)
 	}
