@@ -39,7 +39,7 @@ func TestNamesOfNode(t *testing.T) {
 		return &e
 	}
 	events := []*event.Event{made("node-1", "kubelet.log", ""), made("node-1", "kubelet.log", "ip-10-0-0-1.internal"), made("", "kubelet.log", "")}
-	for _, node := range strings.Fields("a b c d e") {
+	for node := range strings.FieldsSeq("a b c d e") {
 		events = append(events, made("master-1", "kube-controller-manager.log", node))
 	}
 	x := newIndex(&timeline.Timeline{Events: events})
