@@ -21,19 +21,34 @@ var endsOf = map[event.Kind][]event.Kind{
 	},
 }
 
+// endsStarts are all kinds that begin or end a start.
+var endsStarts = func() map[event.Kind]bool {
+	all := map[event.Kind]bool{}
+	for start, ends := range endsOf {
+		all[start] = true
+		for _, kind := range ends {
+			all[kind] = true
+		}
+	}
+	return all
+}()
+
 // EndStarts gives each start of a unit its end: where systemd says that it has started it, has
 // given up, or is told otherwise, or where the daemon itself says that it is ready. A start of
 // which nothing tells stays open up to the end of its log. The start of a daemon that never said
 // that it is ready lasts no longer than its process. The events are in the order of time.
 func EndStarts(events []*event.Event, endOfLog func(file string) time.Time) {
-	for i, e := range events {
-		unit := e.Kind == event.KindUnitStarting
-		if !unit && (e.Kind != event.KindDaemonBoot || !e.Open) || !e.Start.Known || e.Start.Lacks != 0 {
+	ends := startEnds{}
+	for _, e := range slices.Backward(events) {
+		if !endsStarts[e.Kind] || !e.Start.Known || e.Start.Lacks != 0 {
 			continue
 		}
-		end, found := findStartEnd(e, events[i+1:])
+		daemon := cmp.Or(e.FieldText(event.FieldDaemon), e.Component)
+		end, found := ends[startOf{daemon, e.Kind}]
+		ends.addEnd(daemon, e)
+		unit := e.Kind == event.KindUnitStarting
 		switch {
-		case !unit && (!found || !end.T.Before(e.Last().T)):
+		case !unit && (e.Kind != event.KindDaemonBoot || !e.Open || !found || !end.T.Before(e.Last().T)):
 			continue
 		case !found:
 			end = event.At(endOfLog(e.Pos().File))
@@ -45,23 +60,28 @@ func EndStarts(events []*event.Event, endOfLog func(file string) time.Time) {
 	}
 }
 
-// findStartEnd finds the end of a start among what comes later.
-func findStartEnd(start *event.Event, later []*event.Event) (end event.Time, found bool) {
-	for _, e := range later {
-		name := cmp.Or(e.FieldText(event.FieldDaemon), e.Component)
-		if !e.Start.Known || e.Start.Lacks != 0 || name != start.FieldText(event.FieldDaemon) {
-			continue
-		}
+// startOf says of which daemon and of which kind a start is.
+type startOf struct {
+	daemon string
+	kind   event.Kind
+}
+
+// startEnds are the first ends of the starts that come before the events that were looked at.
+type startEnds map[startOf]event.Time
+
+// addEnd adds what ends the starts before it.
+func (s startEnds) addEnd(daemon string, e *event.Event) {
+	for start, ends := range endsOf {
 		at := e.Start
 		switch {
-		case start.Kind == event.KindUnitStarting && e.Kind == event.KindDaemonBoot && !e.Open:
+		case start == event.KindUnitStarting && e.Kind == event.KindDaemonBoot && !e.Open:
 			at = e.Last()
-		case !slices.Contains(endsOf[start.Kind], e.Kind):
+		case !slices.Contains(ends, e.Kind):
 			continue
 		}
-		if !found || at.T.Before(end.T) {
-			end, found = at, true
+		key := startOf{daemon, start}
+		if end, found := s[key]; !found || !end.T.Before(at.T) {
+			s[key] = at
 		}
 	}
-	return end, found
 }
