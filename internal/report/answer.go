@@ -180,10 +180,8 @@ func (v *view) listStalledSteps() (all []answerStep) {
 		if !stall.NotReady.IsZero() {
 			all = append(all, newAnswerStep(stall.NotReady, "", "", "the node becomes NotReady", stall.NotReadyEvidence))
 		}
-		for k := range r.Suspects {
-			if suspect := &r.Suspects[k]; suspect.Stall == i {
-				all = append(all, newAnswerStep(time.Time{}, "", "", "suspect: "+suspect.String(), suspect.Evidence))
-			}
+		for _, suspect := range r.SuspectsOf(i) {
+			all = append(all, newAnswerStep(time.Time{}, "", "", "suspect: "+suspect.String(), suspect.Evidence))
 		}
 	}
 	for i := range r.Findings {

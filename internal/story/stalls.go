@@ -39,14 +39,21 @@ func (x *stallIndex) findWithSymptom(w timeline.Window) []int {
 
 // findNear returns the stalls near w that pass a test of timeline.Stall.
 func (x *stallIndex) findNear(w timeline.Window, passes func(*timeline.Stall) bool) (found []int) {
-	from, to := w.Start.Add(-timeline.StallReach), w.End.Add(timeline.StallReach)
-	first := sort.Search(len(x.stalls), func(i int) bool { return !x.latest[i].Before(from) })
-	for i := first; i < len(x.stalls) && !x.stalls[i].Start.After(to); i++ {
+	first, after := x.findRangeNear(w)
+	for i := first; i < after; i++ {
 		if passes(&x.stalls[i]) {
 			found = append(found, i)
 		}
 	}
 	return found
+}
+
+// findRangeNear returns the first of the stalls near w, and the one behind the last.
+func (x *stallIndex) findRangeNear(w timeline.Window) (first, after int) {
+	from, to := w.Start.Add(-timeline.StallReach), w.End.Add(timeline.StallReach)
+	first = sort.Search(len(x.stalls), func(i int) bool { return !x.latest[i].Before(from) })
+	after = first + sort.Search(len(x.stalls)-first, func(i int) bool { return x.stalls[first+i].Start.After(to) })
+	return first, after
 }
 
 // coversMoment says whether a moment lies inside some stall.

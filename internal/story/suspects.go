@@ -36,6 +36,7 @@ func (s Suspect) String() string {
 const (
 	maxSuspects      = 3 // per stall
 	maxSuspectQuotes = 2
+	maxCounted       = 1000 // signs per stall: calls that never end are near all later stalls
 )
 
 // SuspectsOf returns the suspects of one stall, by its index on the timeline. They are shared with
@@ -47,31 +48,52 @@ func (r *Result) SuspectsOf(stall int) []Suspect {
 	return r.Suspects[first:after:after]
 }
 
-// sign is what the events of one rank say against one container, sandbox or pod in one stall.
-type sign struct {
-	Suspect              // its Why is written when it is chosen
-	why     *suspicion   // of the first event
-	first   *event.Event // says why
-	count   int
+// suspectEvent is one that may tell at what a stall hung.
+type suspectEvent struct {
+	event        *event.Event
+	why          *suspicion
+	what, id     string
+	sign         int // its number
+	first, after int // the stalls near it
 }
 
-// signKey is what the events of one sign have in common, besides the stall.
+// signKey is what the events of one sign have in common.
 type signKey struct {
 	id   string
 	rank int
 }
 
-// signs are those of one stall, in the order of their first events.
-type signs struct {
-	all   []*sign
-	byKey map[signKey]*sign
+// sign is what the events of one rank say against one container, sandbox or pod in one stall.
+type sign struct {
+	first    *suspectEvent // says why
+	count    int
+	evidence []event.Quote
 }
 
 // listSuspects names, for each stall that has no root, at which containers, sandboxes or pods it
 // hung.
 func (s *story) listSuspects() []Suspect {
 	rooted := s.markRooted()
-	stalls := make([]signs, len(s.timeline.Stalls))
+	found, signs := s.listSuspectEvents()
+	var all []Suspect
+	var near []*suspectEvent
+	for stall := range s.timeline.Stalls {
+		for len(found) > 0 && found[0].first <= stall {
+			near, found = append(near, &found[0]), found[1:]
+		}
+		near = slices.DeleteFunc(near, func(e *suspectEvent) bool { return e.after <= stall })
+		if !rooted[stall] {
+			all = append(all, chooseSuspects(stall, s.countSigns(stall, near, signs))...)
+		}
+	}
+	return all
+}
+
+// listSuspectEvents lists them in the order of the first stall that is near, and makes room for one
+// sign of each kind.
+func (s *story) listSuspectEvents() ([]suspectEvent, []sign) {
+	var all []suspectEvent
+	numbers := map[signKey]int{}
 	for _, e := range s.timeline.Events {
 		why := s.findSuspicion(e)
 		if why == nil || e.Start.IsZero() {
@@ -81,15 +103,43 @@ func (s *story) listSuspects() []Suspect {
 		if id == "" {
 			continue
 		}
-		for _, stall := range s.findSuspected(e, why) {
-			if !rooted[stall] {
-				stalls[stall].countEvent(Suspect{Stall: stall, What: what, ID: id}, why, e)
+		key := signKey{id, why.rank}
+		number, known := numbers[key]
+		if !known {
+			number = len(numbers)
+			numbers[key] = number
+		}
+		first, after := s.stalls.findRangeNear(findWindow(e))
+		all = append(all, suspectEvent{e, why, what, id, number, first, after})
+	}
+	slices.SortStableFunc(all, func(a, b suspectEvent) int { return cmp.Compare(a.first, b.first) })
+	return all, make([]sign, len(numbers))
+}
+
+// countSigns lists the signs of a stall, in the order of their first events. room has one sign of
+// each kind, all empty, as they are again when it returns.
+func (s *story) countSigns(stall int, near []*suspectEvent, room []sign) []sign {
+	var numbers []int
+	for _, e := range near {
+		if !s.maySuspect(stall, e) {
+			continue
+		}
+		g := &room[e.sign]
+		if g.count == 0 {
+			if len(numbers) == maxCounted {
+				continue
 			}
+			g.first = e
+			numbers = append(numbers, e.sign)
+		}
+		g.count++
+		if len(e.event.Evidence) > 0 && len(g.evidence) < maxSuspectQuotes {
+			g.evidence = append(g.evidence, e.event.Evidence[0])
 		}
 	}
-	var all []Suspect
-	for i := range stalls {
-		all = append(all, stalls[i].chooseSuspects()...)
+	all := make([]sign, len(numbers))
+	for i, number := range numbers {
+		all[i], room[number] = room[number], sign{}
 	}
 	return all
 }
@@ -140,12 +190,12 @@ var callsOfRelist = []string{"PodSandboxStatus", "ContainerStatus"}
 // call it waits for: relist lists all pods first.
 const sameMoment = time.Second
 
-// findSuspected returns the stalls of which an event may tell what they wait for.
-func (s *story) findSuspected(e *event.Event, why *suspicion) []int {
-	if why.late {
-		return s.stalls.findWithSymptom(findWindow(e))
+// maySuspect says whether an event may tell what a stall waits for.
+func (s *story) maySuspect(stall int, e *suspectEvent) bool {
+	if e.why.late {
+		return s.timeline.Stalls[stall].MayHaveSymptom(findWindow(e.event))
 	}
-	return s.stalls.findCausedBy(findWindow(e), e.Open)
+	return s.timeline.Stalls[stall].MayHaveCause(findWindow(e.event), e.event.Open)
 }
 
 // findWindow is the time of an event.
@@ -172,42 +222,25 @@ func (s *suspicion) describe(e *event.Event) string {
 	return strings.ReplaceAll(text, "{method}", e.FieldText(event.FieldMethod))
 }
 
-// countEvent adds an event to the sign of its suspect and rank.
-func (s *signs) countEvent(suspect Suspect, why *suspicion, e *event.Event) {
-	key := signKey{suspect.ID, why.rank}
-	g := s.byKey[key]
-	if g == nil {
-		g = &sign{Suspect: suspect, why: why, first: e}
-		if s.byKey == nil {
-			s.byKey = map[signKey]*sign{}
-		}
-		s.byKey[key] = g
-		s.all = append(s.all, g)
-	}
-	g.count++
-	if len(e.Evidence) > 0 && len(g.Evidence) < maxSuspectQuotes {
-		g.Evidence = append(g.Evidence, e.Evidence[0])
-	}
-}
-
 // chooseSuspects returns the suspects of which the signs are worth most, or else are most frequent.
-func (s *signs) chooseSuspects() []Suspect {
-	slices.SortStableFunc(s.all, func(a, b *sign) int {
-		return cmp.Or(cmp.Compare(a.why.rank, b.why.rank), cmp.Compare(b.count, a.count))
+func chooseSuspects(stall int, signs []sign) []Suspect {
+	slices.SortStableFunc(signs, func(a, b sign) int {
+		return cmp.Or(cmp.Compare(a.first.why.rank, b.first.why.rank), cmp.Compare(b.count, a.count))
 	})
 	var chosen []Suspect
-	for _, g := range s.all {
+	for i := range signs {
+		g, a := &signs[i], signs[i].first
 		if len(chosen) == maxSuspects {
 			break
 		}
-		if slices.ContainsFunc(chosen, func(o Suspect) bool { return o.ID == g.ID }) {
+		if slices.ContainsFunc(chosen, func(o Suspect) bool { return o.ID == a.id }) {
 			continue
 		}
-		g.Why = g.why.describe(g.first)
+		why := a.why.describe(a.event)
 		if g.count > 1 {
-			g.Why += fmt.Sprintf(" (%d×)", g.count)
+			why += fmt.Sprintf(" (%d×)", g.count)
 		}
-		chosen = append(chosen, g.Suspect)
+		chosen = append(chosen, Suspect{Stall: stall, What: a.what, ID: a.id, Why: why, Evidence: g.evidence})
 	}
 	return chosen
 }
