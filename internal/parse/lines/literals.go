@@ -19,6 +19,7 @@ type Literals struct {
 	jump   [tableSize]uint8 // how far the window may move; 0: its last block ends a word's part
 	first  [tableSize]uint16
 	next   []uint16 // chains of words that share a block; 0 ends
+	heads  []uint32 // of words: what the part begins with, which most windows of a chain do not
 	words  []literal
 	window int       // length of the shortest of words
 	short  []literal // literals of a block or less
@@ -37,6 +38,9 @@ const (
 	tableBits = 14 // 16 KiB, half of a first-level cache
 	tableSize = 1 << tableBits
 )
+
+// headOf is what a window begins with.
+func headOf(b []byte, start int) uint32 { return binary.LittleEndian.Uint32(b[start:]) }
 
 // blockHash folds the three bytes before end into an index of the tables. It reads four, which is
 // one load.
@@ -102,7 +106,9 @@ func (l *Literals) fillTables() {
 	for i := range l.jump {
 		l.jump[i] = uint8(max(0, l.window-block+1))
 	}
+	l.heads = make([]uint32, len(l.words))
 	for i, w := range l.words[1:] {
+		l.heads[i+1] = headOf(w.text, w.part)
 		padded := append([]byte{0}, w.text[w.part:]...)
 		for end := block; end <= l.window; end++ {
 			h := blockHash(padded, end+1)
@@ -174,8 +180,9 @@ func (l *Literals) matchIn(line []byte, end, last int) bool {
 // anyStandsIn says whether one of the words whose parts end in the block h stands in line with its
 // part ending at end.
 func (l *Literals) anyStandsIn(line []byte, end int, h uint32) bool {
+	head := headOf(line, end-l.window)
 	for w := l.first[h]; w != 0; w = l.next[w] {
-		if l.words[w].standsIn(line, end-l.window) {
+		if l.heads[w] == head && l.words[w].standsIn(line, end-l.window) {
 			return true
 		}
 	}
@@ -204,8 +211,9 @@ func (l *Literals) All(line []byte, found func(id int)) {
 			end += int(j)
 			continue
 		}
+		head := headOf(line, end-l.window)
 		for w := l.first[h]; w != 0; w = l.next[w] {
-			if l.words[w].standsIn(line, end-l.window) {
+			if l.heads[w] == head && l.words[w].standsIn(line, end-l.window) {
 				found(l.words[w].id)
 			}
 		}
