@@ -110,7 +110,7 @@ func Dump(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
 			dst = append(dst, e)
 		}
 	}
-	return dst
+	return foldCrowds(dst)
 }
 
 // Date gives the events of a dump the times that follow from when it was taken; at is zero when
