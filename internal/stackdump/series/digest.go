@@ -62,7 +62,7 @@ func newSight(g *stackdump.Goroutine) sight {
 		f := &g.Frames[i]
 		s.frames = mix(mix(mix(s.frames, hash(f.Func)), hash(f.File)), uint64(f.Line))
 		s.args = mix(s.args, hash(f.Args))
-		pointers = pointers || hasPointer(f)
+		pointers = pointers || f.HasPointer()
 	}
 	if s.args |= 1; !pointers {
 		s.args = 0
@@ -76,13 +76,6 @@ func hash(s string) uint64 { return maphash.String(seed, s) }
 func mix(before, next uint64) uint64 {
 	hi, lo := bits.Mul64(before^0x9e3779b97f4a7c15, next^0xd6e8feb86659fd93)
 	return hi ^ lo
-}
-
-func hasPointer(f *stackdump.Frame) bool {
-	for range f.Pointers() {
-		return true
-	}
-	return false
 }
 
 // rootFunc is the function that a goroutine was started with; empty when it was not printed.
