@@ -160,7 +160,10 @@ var layers = map[string]layer{
 		"what a line of a log tells does not depend on other inputs",
 	},
 	"internal/observe/goroutines": {
-		[]string{"internal/event", "internal/stackdump", "internal/stackdump/series", "internal/observe/scan", "internal/observe/crash"},
+		[]string{
+			"internal/event", "internal/stackdump", "internal/stackdump/series", "internal/stackdump/funcname",
+			"internal/observe/scan", "internal/observe/crash",
+		},
 		"what a dump tells does not depend on other inputs",
 	},
 	"internal/observe/syscalls": {

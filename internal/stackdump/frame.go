@@ -29,6 +29,9 @@ func newFunction(printed string) *function {
 	return fn
 }
 
+// Function is what the name of the function says. All frames of a function in a dump share it.
+func (f *Frame) Function() *funcname.Name { return f.function().Name }
+
 func (f *Frame) function() *function {
 	if f.fn != nil {
 		return f.fn
