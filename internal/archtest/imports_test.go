@@ -100,10 +100,11 @@ var layers = map[string]layer{
 		"it is for the tests of the parsers",
 	},
 	"internal/stackdump": {
-		[]string{"internal/event", "internal/stackdump/funcname", "internal/stackdump/paste", "github.com/google/pprof"},
+		[]string{"internal/event", "internal/stackdump/args", "internal/stackdump/funcname", "internal/stackdump/paste", "github.com/google/pprof"},
 		"a dump is goroutines and locks; which function is containerd's is for the observers",
 	},
 	"internal/stackdump/series":   {[]string{"internal/stackdump"}, "it compares dumps"},
+	"internal/stackdump/args":     {nil, "arguments are printed alike whatever the function does"},
 	"internal/stackdump/funcname": {nil, "the names of functions are printed alike whatever they do"},
 	"internal/stackdump/paste":    {nil, "what editors put around a line is the same whatever the line says"},
 	"internal/observe/scan":       {nil, "words and ids are taken out of text alike, whatever it is about"},
@@ -159,7 +160,10 @@ var layers = map[string]layer{
 		"what a line of a log tells does not depend on other inputs",
 	},
 	"internal/observe/goroutines": {
-		[]string{"internal/event", "internal/stackdump", "internal/stackdump/series", "internal/observe/scan", "internal/observe/crash"},
+		[]string{
+			"internal/event", "internal/stackdump", "internal/stackdump/series", "internal/stackdump/funcname",
+			"internal/observe/scan", "internal/observe/crash",
+		},
 		"what a dump tells does not depend on other inputs",
 	},
 	"internal/observe/syscalls": {

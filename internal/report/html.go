@@ -311,7 +311,7 @@ func (s *pageSection) drawGroups(p *page) {
 			known[newAwaited(e)] = n
 			all = append(all, groupBlock{Program: e.Component, Doing: cmp.Or(e.Text, string(e.Kind))})
 		}
-		all[n].Count++
+		all[n].Count += e.Count()
 		all[n].Longest = max(all[n].Longest, e.Duration())
 	}
 	slices.SortStableFunc(all, func(a, b groupBlock) int {

@@ -1,6 +1,7 @@
 package stackdump
 
 import (
+	"math"
 	"slices"
 	"strings"
 )
@@ -34,13 +35,18 @@ type analysis struct {
 	// receivers are the addresses, in rising order, that live receivers show: where objects begin.
 	receivers []uint64
 	objects   map[string][]uint64 // the same by type
-	// pointers are the frames that show an address of interest, stacks those
-	// that run a function that waits elsewhere, hidden those inside of an
-	// owner's method of which it is unknown on which object it works.
-	pointers map[uint64][]hit
+	// pointers are the frames that show an address of interest, but for those of goroutines that
+	// wait for the only lock that asks for it. Stacks are the frames that run a function that waits
+	// elsewhere, hidden those inside of an owner's method of which it is unknown on which object it
+	// works.
+	pointers map[uint64]*sights
 	stacks   map[string][]hit
 	hidden   map[string][]hit
 	listed   []listing
+	// lowest and highest bound the addresses of interest; asked says of functions whether some lock
+	// asks for them.
+	lowest, highest uint64
+	asked           map[*function]bool
 	// shared says of the addresses that waiters show whether those of several locks do.
 	shared map[uint64]bool
 	// found are the innermost frames with a part in their Name, of goroutine foundOf.
@@ -54,6 +60,29 @@ type hit struct {
 	typ      string // the type when the word is a receiver
 	arg      int
 	sure     bool
+}
+
+// sights are the frames that show an address.
+type sights struct {
+	of   *lockState // that asks for it; nil when several do
+	hits []hit
+}
+
+func (a *analysis) hitsOn(addr uint64) []hit {
+	if s := a.pointers[addr]; s != nil {
+		return s.hits
+	}
+	return nil
+}
+
+// askFor notes that a lock asks who shows an address.
+func (a *analysis) askFor(l *lockState, addr uint64) {
+	if s := a.pointers[addr]; addr != 0 && s == nil {
+		a.pointers[addr] = &sights{of: l}
+		a.lowest, a.highest = min(a.lowest, addr), max(a.highest, addr)
+	} else if s != nil && s.of != l {
+		s.of = nil
+	}
 }
 
 // newAnalysis takes the goroutines [lo:hi] of one dump.
@@ -153,23 +182,26 @@ func (a *analysis) frameAt(g, frame int) *Frame {
 
 func (a *analysis) findReceivers() {
 	a.objects = map[string][]uint64{}
+	shown := map[*function][]uint64{}
 	for i := a.lo; i < a.hi; i++ {
 		frames := a.dump.Goroutines[i].Frames
 		for j := range frames {
-			f := &frames[j]
-			if strings.HasPrefix(f.Func, "sync.") || strings.HasPrefix(f.Func, "internal/sync.") {
-				continue // the locks themselves
+			if r, ok := frames[j].Receiver(); ok && r.Sure && isAddress(r.Value) {
+				fn := frames[j].function()
+				shown[fn] = append(shown[fn], r.Value)
 			}
-			if r, ok := f.Receiver(); ok && r.Sure && isAddress(r.Value) {
-				typ, _ := f.receiverType()
-				a.receivers = append(a.receivers, r.Value)
-				a.objects[typ] = append(a.objects[typ], r.Value)
-			}
+		}
+	}
+	for fn, objects := range shown {
+		isLock := strings.HasPrefix(fn.Printed, "sync.") || strings.HasPrefix(fn.Printed, "internal/sync.")
+		if !isLock {
+			a.objects[fn.Type] = append(a.objects[fn.Type], objects...)
 		}
 	}
 	for typ, objects := range a.objects {
 		slices.Sort(objects)
 		a.objects[typ] = slices.Compact(objects)
+		a.receivers = append(a.receivers, a.objects[typ]...)
 	}
 	slices.Sort(a.receivers)
 	a.receivers = slices.Compact(a.receivers)
@@ -187,11 +219,12 @@ func (a *analysis) mayContain(addr, lock uint64) bool {
 
 // indexFrames notes, in one pass, all frames that some lock will ask about.
 func (a *analysis) indexFrames(locks []*lockState) {
-	a.pointers, a.stacks, a.hidden = map[uint64][]hit{}, map[string][]hit{}, map[string][]hit{}
+	a.asked, a.lowest = map[*function]bool{}, math.MaxUint64
+	a.pointers, a.stacks, a.hidden = map[uint64]*sights{}, map[string][]hit{}, map[string][]hit{}
 	for _, l := range locks {
-		a.pointers[l.addr] = nil
+		a.askFor(l, l.addr)
 		for _, o := range l.owners {
-			a.pointers[o.addr] = nil
+			a.askFor(l, o.addr)
 		}
 		for _, w := range l.kinds {
 			if f := a.frameAt(w.g, w.eff); f != nil {
@@ -202,34 +235,48 @@ func (a *analysis) indexFrames(locks []*lockState) {
 			}
 		}
 	}
-	delete(a.pointers, 0)
 	for g := a.lo; g < a.hi; g++ {
-		first := 0
-		if w := a.waitOfGoroutine(g); w != nil {
-			first = w.call // what is deeper is its own lock call
-		}
-		for j := first; j < len(a.dump.Goroutines[g].Frames); j++ {
+		for j := a.firstFrame(g); j < len(a.dump.Goroutines[g].Frames); j++ {
 			a.indexFrame(g, j)
 		}
 	}
+}
+
+// firstFrame is the innermost frame of a goroutine that is not part of its own lock call.
+func (a *analysis) firstFrame(g int) int {
+	if w := a.waitOfGoroutine(g); w != nil {
+		return w.call
+	}
+	return 0
 }
 
 func (a *analysis) indexFrame(g, j int) {
 	f := &a.dump.Goroutines[g].Frames[j]
 	typ, method := f.receiverType()
 	for w := range f.argWords() {
-		if !w.Known || w.depth > 0 {
+		if !w.Known || w.Depth > 0 || w.Value < a.lowest || w.Value > a.highest {
 			continue
 		}
-		hits, wanted := a.pointers[w.Value]
-		if !wanted {
+		s := a.pointers[w.Value]
+		if s == nil || s.of != nil && s.of == a.lockOf[g-a.lo] {
 			continue
 		}
-		h := hit{g: g, frame: j, arg: w.top, sure: w.Sure}
-		if method && w.top == 0 {
+		h := hit{g: g, frame: j, arg: w.Top, sure: w.Sure}
+		if method && w.Top == 0 {
 			h.typ = typ
 		}
-		a.pointers[w.Value] = append(hits, h)
+		s.hits = append(s.hits, h)
+	}
+	fn := f.function()
+	asked, known := a.asked[fn]
+	if !known {
+		_, hidden := a.hidden[typ]
+		_, stack := a.stacks[f.Func]
+		asked = hidden || stack || a.rows[fn.Base] != nil
+		a.asked[fn] = asked
+	}
+	if !asked {
+		return
 	}
 	wait := a.waitOfGoroutine(g)
 	if hits, wanted := a.hidden[typ]; wanted && !(wait != nil && wait.call == j) {
@@ -241,7 +288,7 @@ func (a *analysis) indexFrame(g, j int) {
 	if hits, wanted := a.stacks[f.Func]; wanted && !(wait != nil && wait.eff == j) {
 		a.stacks[f.Func] = append(hits, hit{g: g, frame: j})
 	}
-	for _, row := range a.rows[f.baseName()] {
+	for _, row := range a.rows[fn.Base] {
 		if a.isInRow(g, j, &row) {
 			a.listed = append(a.listed, listing{g, j, row})
 		}

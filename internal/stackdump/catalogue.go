@@ -3,6 +3,8 @@ package stackdump
 import (
 	"slices"
 	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/stackdump/args"
 )
 
 // Hold is a row of a catalogue: a goroutine inside of a frame whose Name is
@@ -133,11 +135,14 @@ func (a *analysis) candidatesByCatalogue(l *lockState) []candidate {
 // hintsAtOwner says whether a candidate shows the lock, or its owner, in the frame that the
 // catalogue names or in the one that this calls, perhaps with a '?'.
 func (a *analysis) hintsAtOwner(l *lockState, c candidate) bool {
-	return a.era != unmarked && slices.ContainsFunc(l.owners, func(o owner) bool {
-		return slices.ContainsFunc(a.pointers[o.addr], func(h hit) bool {
-			return h.g == c.g && h.frame <= c.frame && h.frame+1 >= c.frame
-		})
-	})
+	for j := max(a.firstFrame(c.g), c.frame-1); j <= c.frame && a.era != unmarked; j++ {
+		for w := range a.frameAt(c.g, j).argWords() {
+			if w.Value != 0 && w.Depth == 0 && slices.ContainsFunc(l.owners, func(o owner) bool { return o.addr == w.Value }) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // likeness is what two stacks show of the objects that they work on.
@@ -218,7 +223,7 @@ func (a *analysis) shownAddresses(g, from, to int) map[uint64]bool {
 	for j := from; j < min(to, len(frames)) && a.era != unmarked; j++ {
 		_, method := frames[j].receiverType()
 		for w := range frames[j].argWords() {
-			if w.Known && w.Sure && w.depth == 0 && isHeap(w.Value) && !(method && w.top == 0) {
+			if w.Known && w.Sure && w.Depth == 0 && isHeap(w.Value) && !(method && w.Top == 0) {
 				shown[w.Value] = true
 			}
 		}
@@ -296,7 +301,7 @@ func (a *analysis) hasOtherKey(e listing, w *wait) bool {
 // showOtherNames compares the first n strings behind the receivers of two methods, as dumps up to
 // Go 1.16 print them: an address and a length, one after the other.
 func showOtherNames(f, g *Frame, n int) bool {
-	words := func(f *Frame) (all []word) {
+	words := func(f *Frame) (all []args.Word) {
 		for w := range f.argWords() {
 			all = append(all, w)
 		}
@@ -328,11 +333,11 @@ func namesOf(f *Frame, n int, e era) (all []uint64) {
 	last := 0
 	for w := range f.argWords() {
 		flat++
-		first := w.depth == 1 && w.top != last
+		first := w.Depth == 1 && w.Top != last
 		if e == stackArgs {
 			first = flat%2 == 0
 		}
-		if last = w.top; !first || len(all) == n {
+		if last = w.Top; !first || len(all) == n {
 			continue
 		}
 		if !w.Known || !isAddress(w.Value) {
@@ -369,9 +374,9 @@ func (a *analysis) proveEmbedding(locks []*lockState) {
 			frames := a.dump.Goroutines[w.g].Frames
 			for j := w.call; j < min(w.call+nearFrames, len(frames)) && a.era != unmarked; j++ {
 				for arg := range frames[j].argWords() {
-					if arg.Known && arg.Sure && arg.depth == 0 && isHeap(arg.Value) && arg.Value <= l.addr &&
+					if arg.Known && arg.Sure && arg.Depth == 0 && isHeap(arg.Value) && arg.Value <= l.addr &&
 						l.addr-arg.Value < maxEmbedding {
-						yield(embedding{frames[j].Func, arg.top, l.addr - arg.Value})
+						yield(embedding{frames[j].Func, arg.Top, l.addr - arg.Value})
 					}
 				}
 			}
@@ -417,16 +422,16 @@ func (a *analysis) showsObject(l *lockState, f, wf *Frame) bool {
 func shareAddresses(f, g *Frame) bool {
 	others := map[int]uint64{}
 	for w := range g.argWords() {
-		if w.Known && w.Sure && w.depth == 0 && isHeap(w.Value) {
-			others[w.top] = w.Value
+		if w.Known && w.Sure && w.Depth == 0 && isHeap(w.Value) {
+			others[w.Top] = w.Value
 		}
 	}
 	same := false
 	for w := range f.argWords() {
-		if w.top == 0 || !w.Known || !w.Sure || w.depth > 0 || !isHeap(w.Value) || others[w.top] == 0 {
+		if w.Top == 0 || !w.Known || !w.Sure || w.Depth > 0 || !isHeap(w.Value) || others[w.Top] == 0 {
 			continue
 		}
-		if others[w.top] != w.Value {
+		if others[w.Top] != w.Value {
 			return false
 		}
 		same = true

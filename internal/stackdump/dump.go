@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
 // Source is a dump and where it stands.
@@ -105,7 +104,7 @@ type Frame struct {
 	Pos     event.Pos
 	Raw     string // the call line, trimmed, as far as it can be quoted at Pos
 
-	fn *funcname.Name // of Func, shared by frames that were read as text; nil for others
+	fn *function // of Func, shared by frames that were read as text; nil for those of a test
 }
 
 // Group is goroutines in the same state with the same stack.

@@ -371,8 +371,8 @@ func TestReceiver(t *testing.T) {
 		want    Arg
 		ok      bool
 	}{
-		{"p.(*T).M", "0xc000130f80, 0x1", Arg{0xc000130f80, true, true}, true},
-		{"p.(*T).M", "0xc000130f80?", Arg{0xc000130f80, false, true}, true},
+		{"p.(*T).M", "0xc000130f80, 0x1", Arg{Value: 0xc000130f80, Sure: true, Known: true}, true},
+		{"p.(*T).M", "0xc000130f80?", Arg{Value: 0xc000130f80, Sure: false, Known: true}, true},
 		{"p.(*T).M", "_, {0x1, 0x2}", Arg{}, false},
 		{"p.(*T).M", "...", Arg{}, false},
 		{"p.(*T).M", "", Arg{}, false},
@@ -388,7 +388,7 @@ func TestReceiver(t *testing.T) {
 		require.Equal(t, c.want, got, "%s(%s)", c.f, c.args)
 	}
 	f := Frame{Args: "{0x2529fa0?, 0xc000a26540}, {{_, 0xc000816360?}, ...}, 0x18e9d4195babd23d, 0x17"}
-	require.Equal(t, []Arg{{0xc000a26540, true, true}, {0xc000816360, false, true}}, slices.Collect(f.Pointers()))
+	require.True(t, f.HasPointer())
 }
 
 // FuzzParse: whatever comes in, the laws hold, whole and in pieces.

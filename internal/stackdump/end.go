@@ -119,9 +119,9 @@ func (g *Goroutine) End() End {
 	if strings.HasPrefix(g.State, "run") {
 		return End{Kind: Running, Frame: -1}
 	}
-	if e, ok := g.endFromTable(requests); ok {
+	if e, ok := g.endFromTable(func(fn *function) *call { return fn.request }); ok {
 		for i := e.Frame + 1; i < len(g.Frames); i++ { // interceptors stand between a client's call and its wait
-			if row := findRow(&g.Frames[i], requests); row != nil && row.what == e.What {
+			if row := g.Frames[i].function().request; row != nil && row.what == e.What {
 				e.Frame = i
 			}
 		}
@@ -130,7 +130,7 @@ func (g *Goroutine) End() End {
 	if e, ok := g.endInSystemCall(); ok {
 		return e
 	}
-	e, ok := g.endFromTable(parks)
+	e, ok := g.endFromTable(func(fn *function) *call { return fn.park })
 	for _, s := range states {
 		if ok {
 			break
@@ -200,20 +200,20 @@ func (g *Goroutine) lockCallFrame() int {
 }
 
 // endFromTable looks for the innermost frame that a table names.
-func (g *Goroutine) endFromTable(table map[string][]call) (End, bool) {
+func (g *Goroutine) endFromTable(rowOf func(*function) *call) (End, bool) {
 	for i := range g.Frames {
-		if row := findRow(&g.Frames[i], table); row != nil {
+		if row := rowOf(g.Frames[i].function()); row != nil {
 			return End{row.kind, row.what, i}, true
 		}
 	}
 	return End{}, false
 }
 
-// findRow is the row of a table that names a frame; nil when none does.
-func findRow(f *Frame, table map[string][]call) *call {
-	rows := table[f.baseName()]
+// findRow is the row of a table that names a function; nil when none does.
+func (fn *function) findRow(table map[string][]call) *call {
+	rows := table[fn.Base]
 	for i := range rows {
-		if matchName(f.Name(), rows[i].name) {
+		if matchName(fn.Plain, rows[i].name) {
 			return &rows[i]
 		}
 	}

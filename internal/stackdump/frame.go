@@ -4,6 +4,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/plegdiag/plegdiag/internal/stackdump/args"
 	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
@@ -11,40 +12,54 @@ import (
 // version elements, so that one table row fits all versions and builds of a
 // program: "github.com/godbus/dbus.(*Conn).Close" for
 // "k8s.io/x/vendor/github.com/godbus/dbus/v5.(*Conn).Close".
-func (f *Frame) Name() string {
+func (f *Frame) Name() string { return f.function().Plain }
+
+// function is what the name of a function says, and the rows that the tables have of it; nil where
+// they have none. All frames of a function share it.
+type function struct {
+	*funcname.Name
+	shown                       bool // its receiver is the first argument: see Receiver
+	request, park, idle, client *call
+}
+
+func newFunction(printed string) *function {
+	fn := &function{Name: funcname.Parse(printed)}
+	fn.shown = fn.Method && !strings.Contains(fn.Type, "[")
+	fn.request, fn.park, fn.idle, fn.client = fn.findRow(requests), fn.findRow(parks), fn.findRow(idlers), fn.findRow(clients)
+	return fn
+}
+
+// Function is what the name of the function says. All frames of a function in a dump share it.
+func (f *Frame) Function() *funcname.Name { return f.function().Name }
+
+func (f *Frame) function() *function {
 	if f.fn != nil {
-		return f.fn.Plain
+		return f.fn
 	}
-	return funcname.Plain(f.Func)
+	return newFunction(f.Func)
 }
 
 // Arg is one printed argument word.
-type Arg struct {
-	Value uint64
-	Sure  bool // no '?' behind it: the runtime knows that the slot is live
-	Known bool // a number was printed
-}
+type Arg = args.Arg
 
 // Receiver is the first argument of a pointer method "pkg.(*T).M". Ok is false
 // for functions, for closures inside of methods, for methods of generic types,
 // which print their dictionary first, and when no arguments were printed.
 func (f *Frame) Receiver() (a Arg, ok bool) {
-	if typ, method := f.receiverType(); !method || strings.Contains(typ, "[") {
+	if !f.function().shown {
 		return Arg{}, false
 	}
 	return f.firstArg()
 }
 
-// Pointers yields the arguments, also those inside of composites, that look like addresses on the
-// heap.
-func (f *Frame) Pointers() iter.Seq[Arg] {
-	return func(yield func(Arg) bool) {
-		for w := range f.argWords() {
-			if w.Known && isHeap(w.Value) && !yield(w.Arg) {
-				return
-			}
+// HasPointer says whether an argument, or a part of a composite, looks like an address on the heap.
+func (f *Frame) HasPointer() bool {
+	for w := range f.argWords() {
+		if w.Known && isHeap(w.Value) {
+			return true
 		}
 	}
+	return false
 }
 
 // isHeap says whether a value may be an address on the heap of a 64-bit Go
@@ -56,92 +71,15 @@ func isAddress(v uint64) bool { return v >= 1<<16 && v < 1<<47 }
 
 // receiverType is the pointer type whose code a frame runs, "pkg.(*T)", empty for
 // none. Ok says that it is the method itself and not a closure within it.
-func (f *Frame) receiverType() (typ string, ok bool) {
-	if f.fn != nil {
-		return f.fn.Type, f.fn.Method
-	}
-	return funcname.Receiver(f.Func)
-}
+func (f *Frame) receiverType() (typ string, ok bool) { return f.function().Type, f.function().Method }
 
 // baseName is the last element of a function's name: "Lock" of "pkg.(*T).Lock".
-func (f *Frame) baseName() string {
-	if f.fn != nil {
-		return f.fn.Base
-	}
-	return funcname.Base(f.Func)
-}
+func (f *Frame) baseName() string { return f.function().Base }
 
-// word is one printed word of the arguments.
-type word struct {
-	Arg
-	top   int // index of the argument it belongs to
-	depth int // of the composite it stands in; 0 for a plain argument
-}
-
-// argWords yields the printed argument words: 0x1, 0x1?, _ and, as one unknown word, "...".
-func (f *Frame) argWords() iter.Seq[word] {
-	return func(yield func(word) bool) {
-		w := word{}
-		for s := f.Args; s != ""; {
-			switch c := s[0]; {
-			case c == '{':
-				w.depth++
-				s = s[1:]
-			case c == '}':
-				w.depth--
-				s = s[1:]
-			case c == ',' && w.depth == 0:
-				w.top++
-				s = s[1:]
-			case c == ',' || c == ' ':
-				s = s[1:]
-			default:
-				end := 0
-				for end < len(s) && s[end] != ',' && s[end] != '}' && s[end] != ' ' {
-					end++
-				}
-				w.Arg = parseArg(s[:end])
-				if !yield(w) {
-					return
-				}
-				s = s[max(end, 1):]
-			}
-		}
-	}
-}
-
-func parseArg(s string) (a Arg) {
-	hex, ok := strings.CutPrefix(s, "0x")
-	if !ok {
-		return Arg{}
-	}
-	digits, stale := strings.CutSuffix(hex, "?")
-	if digits == "" || len(digits) > 16 {
-		return Arg{}
-	}
-	for i := range len(digits) {
-		c := digits[i]
-		switch {
-		case c-'0' <= 9:
-			c -= '0'
-		case c-'a' <= 5:
-			c -= 'a' - 10
-		default:
-			return Arg{}
-		}
-		a.Value = a.Value<<4 | uint64(c)
-	}
-	a.Sure, a.Known = !stale, true
-	return a
-}
+func (f *Frame) argWords() iter.Seq[args.Word] { return args.Words(f.Args) }
 
 // firstArg is the first argument, if a plain word.
-func (f *Frame) firstArg() (Arg, bool) {
-	for w := range f.argWords() {
-		return w.Arg, w.Known && w.top == 0 && w.depth == 0
-	}
-	return Arg{}, false
-}
+func (f *Frame) firstArg() (Arg, bool) { return args.First(f.Args) }
 
 // text is a string argument {pointer, length}: the length often names the key a goroutine works on.
 type text struct{ ptr, len uint64 }
@@ -150,21 +88,21 @@ type text struct{ ptr, len uint64 }
 // prints alike, but its second word is an address.
 func (f *Frame) stringArgs() iter.Seq2[int, text] {
 	return func(yield func(int, text) bool) {
-		var pair []word
+		var pair []args.Word
 		emit := func() bool {
 			if len(pair) != 2 || !pair[0].Sure || !pair[1].Sure || !isAddress(pair[0].Value) || pair[1].Value >= 1<<16 {
 				return true
 			}
-			return yield(pair[0].top, text{pair[0].Value, pair[1].Value})
+			return yield(pair[0].Top, text{pair[0].Value, pair[1].Value})
 		}
 		for w := range f.argWords() {
-			if len(pair) > 0 && pair[0].top != w.top {
+			if len(pair) > 0 && pair[0].Top != w.Top {
 				if !emit() {
 					return
 				}
 				pair = pair[:0]
 			}
-			if w.depth != 1 && len(pair) == 0 {
+			if w.Depth != 1 && len(pair) == 0 {
 				continue
 			}
 			pair = append(pair, w)

@@ -372,7 +372,7 @@ func (a *analysis) findClient(g *Goroutine, q *Queue) (frame int) {
 	frame = -1
 	for j := range g.Frames {
 		f := &g.Frames[j]
-		row := findRow(f, clients)
+		row := f.function().client
 		if row == nil {
 			continue
 		}

@@ -165,11 +165,11 @@ func (a *analysis) candidatesByObject(l *lockState) []candidate {
 		a.judgeShape(&c)
 		byG[h.g] = c
 	}
-	for _, h := range a.pointers[l.addr] {
+	for _, h := range a.hitsOn(l.addr) {
 		note(h, h.typ != "")
 	}
 	for _, o := range l.owners {
-		for _, h := range a.pointers[o.addr] {
+		for _, h := range a.hitsOn(o.addr) {
 			if h.typ == o.typ {
 				note(h, true)
 			}
@@ -200,7 +200,7 @@ func isBetterHit(h hit, receiver bool, c candidate) bool {
 
 // showsLock says whether a candidate's frame shows the lock's own address, not just its owner's.
 func (a *analysis) showsLock(l *lockState, c candidate) bool {
-	return slices.ContainsFunc(a.pointers[l.addr],
+	return slices.ContainsFunc(a.hitsOn(l.addr),
 		func(h hit) bool { return h.g == c.g && h.frame == c.frame && h.sure })
 }
 
@@ -268,7 +268,7 @@ func (a *analysis) judgeShape(c *candidate) {
 	g := &a.dump.Goroutines[c.g]
 	entry := true
 	for _, f := range g.Frames[c.frame+1:] {
-		entry = entry && (isClosure(&f) || f.Func == "main.main" || strings.HasPrefix(f.Func, "runtime."))
+		entry = entry && (isClosure(f.baseName()) || f.Func == "main.main" || strings.HasPrefix(f.Func, "runtime."))
 	}
 	direct := true
 	for _, f := range g.Frames[:c.frame] {
@@ -279,12 +279,11 @@ func (a *analysis) judgeShape(c *candidate) {
 	forWork := !locking && !strings.HasPrefix(g.State, "chan send") && g.State != "running" && g.State != "runnable"
 	c.weak = entry || direct && forWork && !strings.HasPrefix(g.State, "syscall")
 	f := &g.Frames[c.frame]
-	c.idle = c.weak && forWork && (isLoopName(f.baseName()) || direct && isClosure(f) || findRow(f, idlers) != nil)
+	c.idle = c.weak && forWork && (isLoopName(f.baseName()) || direct && isClosure(f.baseName()) || f.function().idle != nil)
 }
 
 // isClosure recognizes "f.func1", "f.func1.2" and the wrapper of a go statement, "f.gowrap1".
-func isClosure(f *Frame) bool {
-	name := f.baseName()
+func isClosure(name string) bool {
 	return name != "" && name[0]-'0' <= 9 || strings.HasPrefix(name, "func") || strings.HasPrefix(name, "gowrap")
 }
 
@@ -492,9 +491,9 @@ func dropAmbiguous(locks []*lockState) {
 // first and so is taken, positive when it comes later, 0 when they are not both shown.
 func (a *analysis) compareArgOrder(l *lockState, c candidate) int {
 	other := a.waitOfGoroutine(c.g).addr
-	for _, h := range a.pointers[other] {
-		if other != 0 && h.g == c.g && h.frame == c.frame && h.sure && a.showsLock(l, c) {
-			return cmp.Compare(c.arg, h.arg)
+	for w := range a.frameAt(c.g, c.frame).argWords() {
+		if other != 0 && w.Value == other && w.Sure && w.Depth == 0 && a.showsLock(l, c) {
+			return cmp.Compare(c.arg, w.Top)
 		}
 	}
 	return 0

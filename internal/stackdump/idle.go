@@ -3,6 +3,8 @@ package stackdump
 import (
 	"slices"
 	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
 // idlers are functions in which goroutines wait for work, or for the end of a container, as long as
@@ -128,7 +130,7 @@ func (g *Goroutine) Idle() bool {
 
 // idlesIn says whether a frame is of a function that waits for work in the state of its goroutine.
 func (g *Goroutine) idlesIn(frame int) bool {
-	row := findRow(&g.Frames[frame], idlers)
+	row := g.Frames[frame].function().idle
 	return row != nil && strings.HasPrefix(g.State, row.kind)
 }
 
@@ -144,7 +146,7 @@ func (g *Goroutine) isLoop(own int) bool {
 		return false // what it was started with is not there
 	}
 	for i := own + 1; i < len(g.Frames); i++ {
-		if f := &g.Frames[i]; !isClosure(f) && !strings.HasPrefix(f.Func, "runtime.") {
+		if f := &g.Frames[i]; !isClosure(f.baseName()) && !strings.HasPrefix(f.Func, "runtime.") {
 			return false
 		}
 	}
@@ -158,15 +160,14 @@ func (g *Goroutine) isLoop(own int) bool {
 		}
 	}
 	name := g.Frames[own].Func
-	for isClosure(&Frame{Func: name}) {
+	for isClosure(funcname.Base(name)) {
 		dot := strings.LastIndexByte(name, '.')
 		if dot < 0 {
 			break
 		}
 		name = name[:dot]
 	}
-	f := Frame{Func: name}
-	return name != "main.main" && (isLoopName(f.baseName()) || isHandlerName(f.baseName()))
+	return name != "main.main" && (isLoopName(funcname.Base(name)) || isHandlerName(funcname.Base(name)))
 }
 
 // isHandlerName recognizes functions that wait for signals, or for the next time to tidy up.

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 	"github.com/plegdiag/plegdiag/internal/stackdump/paste"
 )
 
@@ -121,8 +120,8 @@ type parser struct {
 	// delved says that the goroutine being read is delve's, listed that its only frame is from a list.
 	delved, listed bool
 	places         [1 << placeBits]fileLine
-	funcs          [1 << placeBits]*funcname.Name // those in calls that have nothing in them that needs a look
-	functions      map[string]*funcname.Name      // all, by their names as printed
+	funcs          [1 << placeBits]*function // those in calls that have nothing in them that needs a look
+	functions      map[string]*function      // all, by their names as printed
 }
 
 // fileLine is a file line that was read. Most of a dump's file lines come again and again.
@@ -391,6 +390,11 @@ func (p *parser) beginGoroutine() {
 func (p *parser) endGoroutine() {
 	if p.open {
 		p.g.Frames = p.chunk[p.first:len(p.chunk):len(p.chunk)]
+		for i := range p.g.Frames {
+			if f := &p.g.Frames[i]; f.fn == nil {
+				f.fn = p.functionNamed(f.Func)
+			}
+		}
 	}
 	p.first = len(p.chunk)
 	p.file = nil
@@ -443,13 +447,13 @@ func (p *parser) takeCall(s string, at int) bool {
 	return true
 }
 
-func (p *parser) functionNamed(name string) *funcname.Name {
+func (p *parser) functionNamed(name string) *function {
 	fn := p.functions[name]
 	if fn == nil {
 		if p.functions == nil {
-			p.functions = map[string]*funcname.Name{}
+			p.functions = map[string]*function{}
 		}
-		fn = funcname.Parse(name)
+		fn = newFunction(name)
 		p.functions[name] = fn
 	}
 	return fn

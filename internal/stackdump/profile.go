@@ -166,6 +166,9 @@ func sampleFrames(s *profile.Sample, pos event.Pos) (frames []Frame) {
 			frames = append(frames, Frame{Func: "?", Pos: pos})
 		}
 	}
+	for i := range frames {
+		frames[i].fn = newFunction(frames[i].Func)
+	}
 	return frames
 }
 

@@ -13,21 +13,23 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/crash"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 )
 
 // Program names the component whose goroutines a dump holds; empty when no frame tells.
 func Program(d *stackdump.Dump) string {
 	first := len(programs)
-	seen := map[string]bool{} // the same functions come again and again
+	seen := map[*funcname.Name]bool{} // the same functions come again and again
 	for i := range d.Goroutines {
 		for j := range d.Goroutines[i].Frames {
 			f := &d.Goroutines[i].Frames[j]
-			if seen[f.Func] {
+			fn := f.Function()
+			if seen[fn] {
 				continue
 			}
-			seen[f.Func] = true
-			name := f.Name()
+			seen[fn] = true
+			name := fn.Plain
 			for n := range programs[:first] {
 				part := programs[n].part
 				if strings.Contains(name, part) || strings.HasSuffix(part, vendored) && (strings.Contains(f.Func, part) || strings.Contains(f.File, part)) {
@@ -61,7 +63,7 @@ func isOfDocker(d *stackdump.Dump) bool {
 // goroutines that wait for something outside their process. Program is the
 // component that wrote it; empty when that is not known. The events have no times: see Date.
 func Dump(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
-	o := dumpObserver{d: d, component: program, graph: d.Graph(Holds), tells: map[string]tells{}}
+	o := dumpObserver{d: d, component: program, graph: d.Graph(Holds), tells: map[*funcname.Name]tells{}}
 	o.chosen = isChosenOfProfile(d)
 	o.excerpt = d.IsExcerpt() || o.chosen
 	locked := map[int]bool{}
@@ -110,7 +112,7 @@ func Dump(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
 			dst = append(dst, e)
 		}
 	}
-	return dst
+	return foldCrowds(dst)
 }
 
 // Date gives the events of a dump the times that follow from when it was taken; at is zero when
@@ -148,9 +150,11 @@ type dumpObserver struct {
 	d         *stackdump.Dump
 	component string
 	graph     stackdump.Graph
-	excerpt   bool             // the dump is some goroutines that somebody chose
-	chosen    bool             // the same, of a profile
-	tells     map[string]tells // of functions, by their names as printed
+	excerpt   bool // the dump is some goroutines that somebody chose
+	chosen    bool // the same, of a profile
+	tells     map[*funcname.Name]tells
+	told      tells // by the functions of the latest goroutine
+	latest    *stackdump.Goroutine
 }
 
 // tells is what the name of a function says.
@@ -168,12 +172,16 @@ func (s *waitSet) hasRow(i int) bool { return s[i/64]>>(i%64)&1 != 0 }
 
 // tellsOf is what the functions of a goroutine say together. A dump has thousands of goroutines and
 // some hundred functions, so what a function says is found out once.
-func (o *dumpObserver) tellsOf(g *stackdump.Goroutine) (all tells) {
+func (o *dumpObserver) tellsOf(g *stackdump.Goroutine) tells {
+	if g == o.latest {
+		return o.told
+	}
+	all := tells{}
 	for i := range g.Frames {
-		f := &g.Frames[i]
-		one, known := o.tells[f.Func]
+		fn := g.Frames[i].Function()
+		one, known := o.tells[fn]
 		if !known {
-			name := f.Name()
+			name := fn.Plain
 			one.relist, one.syncLoop = scan.ContainsAny(name, relists), strings.Contains(name, syncLoop)
 			one.request, one.serves = requestOf(name)
 			for n := range waits {
@@ -181,7 +189,7 @@ func (o *dumpObserver) tellsOf(g *stackdump.Goroutine) (all tells) {
 					one.waits[n/64] |= 1 << (n % 64)
 				}
 			}
-			o.tells[f.Func] = one
+			o.tells[fn] = one
 		}
 		all.relist, all.syncLoop = all.relist || one.relist, all.syncLoop || one.syncLoop
 		all.waits[0] |= one.waits[0]
@@ -190,6 +198,7 @@ func (o *dumpObserver) tellsOf(g *stackdump.Goroutine) (all tells) {
 			all.serves, all.request = true, one.request
 		}
 	}
+	o.latest, o.told = g, all
 	return all
 }
 

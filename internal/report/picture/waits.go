@@ -205,7 +205,7 @@ func groupWaiters(events []*event.Event, holders map[lockKey]*waiting) (order []
 		for _, e := range groups[key] {
 			v, _ := e.Get(event.FieldWaiters)
 			n, _ := v.Number()
-			count += max(1, int(n))
+			count += max(e.Count(), int(n))
 		}
 		w.label = label{fmt.Sprintf("%d × %s waiting", count, cmp.Or(key.call, "a goroutine")), longestWaitText(groups[key])}
 	}

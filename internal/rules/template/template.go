@@ -276,7 +276,7 @@ func (p part) fillName(s Seen) (string, bool) {
 	}
 	if len(events) > 0 {
 		if p.Field == "" { // {step|count}
-			return strconv.Itoa(len(events)), true
+			return strconv.Itoa(countEvents(events)), true
 		}
 		if text, ok := formatField(events[0], p.Field, p.format); ok {
 			return text, true
@@ -289,6 +289,17 @@ func (p part) fillName(s Seen) (string, bool) {
 		return formatValue(event.String(s.Bound[p.Variable]), p.format), true
 	}
 	return "", false
+}
+
+// countEvents counts goroutines that one event stands for, where it is about goroutines. Copies of
+// a line are one.
+func countEvents(events []*event.Event) (n int) {
+	for _, e := range events {
+		if n++; e.IDs.Goroutine != 0 {
+			n += e.Count() - 1
+		}
+	}
+	return n
 }
 
 // formatCommonField is the value that all events with the field have in common. Events that lack

@@ -1,7 +1,10 @@
 // Package funcname takes apart the names of functions as Go prints them in stacks.
 package funcname
 
-import "strings"
+import (
+	"hash/maphash"
+	"strings"
+)
 
 // Name is what the name of a function says.
 type Name struct {
@@ -10,11 +13,16 @@ type Name struct {
 	Base    string // see Base
 	Type    string // see Receiver
 	Method  bool
+	// Hash is one of Printed, for one run of this program.
+	Hash uint64
 }
+
+// seed is one for all names, so that the hashes of two dumps compare.
+var seed = maphash.MakeSeed()
 
 // Parse is all that a name says.
 func Parse(printed string) *Name {
-	n := &Name{Printed: printed, Plain: Plain(printed), Base: Base(printed)}
+	n := &Name{Printed: printed, Plain: Plain(printed), Base: Base(printed), Hash: maphash.String(seed, printed)}
 	n.Type, n.Method = Receiver(printed)
 	return n
 }

@@ -43,7 +43,7 @@ type sight struct {
 
 // place is where goroutines are, by hashes.
 type place struct {
-	frames uint64 // functions, files and lines
+	frames uint64 // functions and lines
 	state  uint64
 	// root is the function that they were started with.
 	root uint64
@@ -56,13 +56,13 @@ var seed = maphash.MakeSeed()
 func newSight(g *stackdump.Goroutine) sight {
 	s := sight{wait: g.Wait}
 	s.state, s.runs = hash(g.State), strings.HasPrefix(g.State, "run")
-	s.root = hash(rootFunc(g))
+	s.root = rootOf(g)
 	pointers := false
 	for i := range g.Frames {
 		f := &g.Frames[i]
-		s.frames = mix(mix(mix(s.frames, hash(f.Func)), hash(f.File)), uint64(f.Line))
+		s.frames = mix(mix(s.frames, f.Function().Hash), uint64(f.Line))
 		s.args = mix(s.args, hash(f.Args))
-		pointers = pointers || hasPointer(f)
+		pointers = pointers || f.HasPointer()
 	}
 	if s.args |= 1; !pointers {
 		s.args = 0
@@ -78,21 +78,14 @@ func mix(before, next uint64) uint64 {
 	return hi ^ lo
 }
 
-func hasPointer(f *stackdump.Frame) bool {
-	for range f.Pointers() {
-		return true
-	}
-	return false
-}
-
-// rootFunc is the function that a goroutine was started with; empty when it was not printed.
-func rootFunc(g *stackdump.Goroutine) string {
+// rootOf is a hash of the function that a goroutine was started with; 0 when it was not printed.
+func rootOf(g *stackdump.Goroutine) uint64 {
 	for _, f := range slices.Backward(g.Frames) {
 		if !strings.HasPrefix(f.Func, "runtime.") {
-			return f.Func
+			return f.Function().Hash
 		}
 	}
-	return ""
+	return 0
 }
 
 // NewDigest is the digest of a dump.
