@@ -82,13 +82,17 @@ func Dump(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
 			locked[w.Goroutine] = true
 		}
 	}
+	crashed, dead := o.crashEvent()
 	for _, c := range o.graph.Cycles {
+		if dead { // nobody waits any more: the crash is what happened
+			break
+		}
 		if doing, _, _, _ := o.waitOf(&d.Goroutines[c.Goroutines[0]]); len(c.Goroutines) > 1 || doing != ownLock {
 			dst = append(dst, o.deadlockEvent(c))
 		}
 	}
-	if e, ok := o.crashEvent(); ok {
-		dst = append(dst, e)
+	if dead {
+		dst = append(dst, crashed)
 	}
 	for i := range d.Goroutines {
 		g := &d.Goroutines[i]
@@ -395,7 +399,7 @@ func (o *dumpObserver) deadlockEvent(c stackdump.Cycle) event.Event {
 	e.AddFields(event.FieldCertainty.Text(c.Certainty), event.FieldGoroutines.Text(ring), event.FieldMembers.Int(len(ids)))
 	e.Text = "deadlock: goroutines " + ring + " wait for each other's locks"
 	if len(ids) == 1 {
-		e.Text = "deadlock: waits for a lock that it holds itself"
+		e.Text = "deadlock: goroutine " + ids[0] + " waits for a lock that it holds itself"
 	}
 	e.Evidence = o.uniqueQuotes(&o.d.Goroutines[last], evidence)
 	return e
