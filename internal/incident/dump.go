@@ -37,7 +37,7 @@ type Dump struct {
 	inLog   bool
 	foreign bool   // a program that is none of the node's wrote it: its goroutines tell nothing of the node
 	host    string // as the lines of a log name it; empty when they do not
-	digest *series.Digest
+	digest  *series.Digest
 	// What is left of the goroutines where the evidence is read: their events, without times, and
 	// where the first one stands.
 	events []event.Event
