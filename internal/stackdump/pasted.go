@@ -34,8 +34,8 @@ func (p *parser) takeCleaned(s string, at int) bool {
 	return used
 }
 
-// takeFence ends the goroutine whose header stands in the block of code that ends here: frames in the
-// next block are of another one. A header above a block is its title.
+// takeFence ends the goroutine whose header stands in the block of code that ends here: frames in
+// the next block are of another one. A header above a block is its title.
 func (p *parser) takeFence(at int) {
 	p.fenced = !p.fenced
 	switch {
@@ -107,8 +107,8 @@ func (p *parser) isHeadless(text string) bool {
 	return p.src.Pieces == nil && isFile && ok && open > 0 && !strings.ContainsAny(call[:open], " \t")
 }
 
-// beginHeadless begins the goroutine of a text that isHeadless; from is where the line begins that is
-// being read. Its ID is 0, and its state is not known.
+// beginHeadless begins the goroutine of a text that isHeadless; from is where the line begins that
+// is being read. Its ID is 0, and its state is not known.
 func (p *parser) beginHeadless(from int, text string) {
 	at := len(p.src.Text) - len(strings.TrimLeft(text, " \t\r\n"))
 	call, _, _ := strings.Cut(p.src.Text[at:], "\n")
