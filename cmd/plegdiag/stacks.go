@@ -18,6 +18,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
 	"github.com/plegdiag/plegdiag/internal/report/listing"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/stackdump/profiles"
 	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 )
 
@@ -229,10 +230,10 @@ func compareDumps(dumps []*incident.Dump) []listing.Diff {
 
 // writePprof writes the goroutines that are shown as a profile.
 func writePprof(w io.Writer, dumps []listing.Dump) error {
-	all := make([]stackdump.Selection, len(dumps))
+	all := make([]profiles.Selection, len(dumps))
 	for i := range dumps {
 		d := &dumps[i]
-		all[i] = stackdump.Selection{Dump: d.Dump.Dump, Locks: d.Graph.Locks}
+		all[i] = profiles.Selection{Dump: d.Dump.Dump, Locks: d.Graph.Locks}
 		if d.Filtered {
 			all[i].Wants = func(g int) bool {
 				_, shown := slices.BinarySearch(d.Shown, g)
@@ -240,5 +241,5 @@ func writePprof(w io.Writer, dumps []listing.Dump) error {
 			}
 		}
 	}
-	return stackdump.WriteProfile(w, all)
+	return profiles.Write(w, all)
 }

@@ -105,6 +105,7 @@ var layers = map[string]layer{
 	},
 	"internal/stackdump/series":   {[]string{"internal/stackdump"}, "it compares dumps"},
 	"internal/stackdump/args":     {nil, "arguments are printed alike whatever the function does"},
+	"internal/stackdump/profiles": {[]string{"internal/stackdump", "github.com/google/pprof"}, "it writes dumps for another program"},
 	"internal/stackdump/funcname": {nil, "the names of functions are printed alike whatever they do"},
 	"internal/stackdump/paste":    {nil, "what editors put around a line is the same whatever the line says"},
 	"internal/observe/scan":       {nil, "words and ids are taken out of text alike, whatever it is about"},
@@ -401,6 +402,7 @@ var layers = map[string]layer{
 			"internal/bundle",             // the command verify
 			"internal/observe/goroutines", // the table of locks for the command stacks
 			"internal/stackdump",          // the command stacks filters and compares dumps, and writes profiles
+			"internal/stackdump/profiles",
 			"internal/stackdump/series",
 			"internal/parse/traces",                                // the date that the command syscalls gives to traces
 			"internal/collect",                                     // the command collect; verify is bundle's

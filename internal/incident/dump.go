@@ -34,9 +34,10 @@ type Dump struct {
 	// drops lines keeps the rest of a dump.
 	Copies, Fragments []event.Pos
 
-	inLog  bool
-	host   string // as the lines of a log name it; empty when they do not
-	digest *series.Digest
+	inLog   bool
+	foreign bool   // a program that is none of the node's wrote it: its goroutines tell nothing of the node
+	host    string // as the lines of a log name it; empty when they do not
+	digest  *series.Digest
 	// What is left of the goroutines where the evidence is read: their events, without times, and
 	// where the first one stands.
 	events []event.Event
@@ -173,6 +174,7 @@ func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 		}
 		one := like
 		one.Dump, one.Program = part, programOf(part, like.Unit, f.account.Path)
+		one.foreign = like.inLog && f.place.Foreign && !slices.Contains(podPrograms, one.Program)
 		one.digest = series.NewDigest(part)
 		if !f.readRare().wholeDumps {
 			one.observe()
@@ -181,12 +183,20 @@ func (f *file) addDumps(d *stackdump.Dump, like Dump) {
 	}
 }
 
+// podPrograms are the programs of a node that run as pods. Any other program in the log of a pod is
+// none of the node's, even if its frames are those of a daemon whose packages it uses: a builder of
+// images has containerd's, the API server the kubelet's.
+var podPrograms = []string{"cni", "csi", "kube-proxy"}
+
 // observe makes the events of a dump and drops its goroutines, which take ten times the memory.
 // When the dump was taken, and whether another file holds it too, is not known before all files are
 // read.
 func (d *Dump) observe() {
-	made := goroutines.Dump(nil, d.Dump, d.Program)
-	if d.Unit == "" { // else the log has it as a line
+	var made []event.Event
+	if !d.foreign {
+		made = goroutines.Dump(nil, d.Dump, d.Program)
+	}
+	if d.Unit == "" && !d.foreign { // else the log has it as a line
 		made = goroutines.Panicked(made, d.Dump, d.Program)
 	}
 	d.events, d.pos = event.Compact(made), d.Pos()
@@ -220,7 +230,7 @@ func joinDumpEvents(files []*file) (events []*event.Event, sources []timeline.So
 		for i := range d.events {
 			events = append(events, &d.events[i])
 		}
-		if d.Program != "" {
+		if d.Program != "" && !d.foreign {
 			sources = append(sources, timeline.Source{File: d.File, Name: "goroutines." + d.Program, First: d.At, Last: d.At})
 		}
 	}

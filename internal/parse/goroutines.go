@@ -14,7 +14,8 @@ var pprofGoroutines = []byte{0x0a, 4, 8, 1, 16, 2, 0x12}
 // sniffGoroutines knows the text of runtime.Stack and of a goroutine profile
 // (debug=1 and 2), the profile in protocol buffers, and delve's lists and stacks. Reading them is
 // package stackdump's work. A text that has lines of a log, too, is a log that carries a dump: of a
-// fatal error the line that says which stands above its stacks.
+// fatal error the line that says which stands above its stacks. A ticket that has stacks of the
+// kernel in blocks of their own is read block by block.
 func sniffGoroutines(head *lines.Head) float64 {
 	if bytes.HasPrefix(head.Text, pprofGoroutines) || bytes.HasPrefix(head.Text, []byte("goroutine profile: total ")) {
 		return 1
@@ -22,9 +23,10 @@ func sniffGoroutines(head *lines.Head) float64 {
 	if !head.MayHold("oroutine", "0x") { // one of which stands in every line that proves a dump
 		return 0
 	}
-	logged, headless := false, startsWithFrames(head.Text)
+	logged, fenced, kernel, headless := false, false, false, startsWithFrames(head.Text)
 	share := lines.Share(head, func(line []byte) lines.Sign {
 		line = bytes.TrimPrefix(line, []byte("* ")) // delve marks the goroutine that it is in
+		fenced = fenced || bytes.HasPrefix(line, []byte("```"))
 		switch {
 		case len(line) == 0:
 			return lines.Foreign
@@ -38,10 +40,11 @@ func sniffGoroutines(head *lines.Head) float64 {
 			isFileLine(bytes.TrimLeft(line, " ")):
 			return lines.Fits
 		}
+		kernel = kernel || bytes.HasPrefix(line, []byte("[<"))
 		logged = logged || logs.HasHeader(line) || lines.StartsWith(line, "[+]", "[-]") // of /healthz
 		return lines.Foreign
 	})
-	if logged {
+	if logged || kernel && fenced {
 		return 0
 	}
 	return share

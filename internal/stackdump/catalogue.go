@@ -28,6 +28,9 @@ type Hold struct {
 	// Never turns the row around: inside of Func a goroutine does not hold the lock, whatever else
 	// it shows.
 	Never bool
+	// Owner turns the row around, too: Func is where a lock is wanted that belongs to an object of
+	// this type, not to Func's receiver.
+	Owner string
 	// Doubtful says that not all versions of the program do so: such a holder is never observed.
 	Doubtful bool
 }
@@ -41,7 +44,7 @@ type listing struct {
 // isInRow says whether frame j of a goroutine is what a row of the catalogue describes.
 func (a *analysis) isInRow(g, j int, row *Hold) bool {
 	frames := a.dump.Goroutines[g].Frames
-	if !matchName(frames[j].Name(), row.Func) || row.While != "" && a.innermostFrame(g, row.While) >= j {
+	if row.Owner != "" || !matchName(frames[j].Name(), row.Func) || row.While != "" && a.innermostFrame(g, row.While) >= j {
 		return false
 	}
 	if row.Next == "" && row.NotNext == nil {

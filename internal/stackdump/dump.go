@@ -58,6 +58,8 @@ type Dump struct {
 	// goroutine or before the next one. Who reads the text sets it, too, when the reading failed.
 	// Then nothing follows from a goroutine that is not there.
 	Incomplete bool
+	// Missing counts the goroutines of a profile that its first line counts, and that are not there.
+	Missing int
 	// lossy says that goroutines are missing before the end, so that no part of the text is whole.
 	lossy bool
 	// Headers counts lines that begin a goroutine (its header, or its first call where the header

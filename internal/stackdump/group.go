@@ -26,6 +26,16 @@ func (d *Dump) Groups() []Group {
 	return all
 }
 
+// Members are the goroutines of each of the Groups, by index.
+func (d *Dump) Members() [][]int {
+	groups := d.groupByStack()
+	all := make([][]int, len(groups))
+	for i := range groups {
+		all[i] = groups[i].members
+	}
+	return all
+}
+
 // members is a group before its account is made.
 type members struct {
 	Group

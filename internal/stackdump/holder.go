@@ -279,7 +279,19 @@ func (a *analysis) judgeShape(c *candidate) {
 	forWork := !locking && !strings.HasPrefix(g.State, "chan send") && g.State != "running" && g.State != "runnable"
 	c.weak = entry || direct && forWork && !strings.HasPrefix(g.State, "syscall")
 	f := &g.Frames[c.frame]
-	c.idle = c.weak && forWork && (isLoopName(f.baseName()) || direct && isClosure(f.baseName()) || f.function().idle != nil)
+	c.idle = c.weak && forWork && (isLoopName(f.baseName()) || direct && isClosure(f.baseName()) || f.function().idle != nil) ||
+		entry && !c.wantsOther && isLifelong(g, f)
+}
+
+// isLifelong says whether a goroutine that began in a method was started together with the object:
+// "created by shim.NewService". It is inside of that method as long as the object lives, with its
+// lock and without, so the method does not tell that it holds the lock.
+func isLifelong(g *Goroutine, began *Frame) bool {
+	name := strings.ToLower(g.CreatedBy.baseName())
+	_, method := began.receiverType()
+	return method && !isClosure(began.baseName()) && slices.ContainsFunc([]string{"new", "start", "init"}, func(p string) bool {
+		return strings.HasPrefix(name, p)
+	})
 }
 
 // isClosure recognizes "f.func1", "f.func1.2" and the wrapper of a go statement, "f.gowrap1".

@@ -189,6 +189,11 @@ func (a *analysis) describeCaller(w *wait) {
 	if r, ok := f.Receiver(); ok && isAddress(r.Value) && (r.Sure || isHeap(r.Value)) {
 		w.recv = r
 	}
+	for _, row := range a.rows[f.baseName()] {
+		if row.Owner != "" && matchName(f.Name(), row.Func) {
+			w.typ, w.recv = row.Owner, Arg{}
+		}
+	}
 	for w.eff+1 < len(frames) && isLockHelper(&frames[w.eff]) {
 		w.eff++
 	}

@@ -33,7 +33,9 @@ func Parse(src Source) *Dump {
 	p := parser{src: src, dump: &Dump{File: src.File}, file: &Frame{}, g: &Goroutine{}}
 	p.src.Line = max(src.Line, 1)
 	p.dump.Goroutines = make([]Goroutine, 0, estimateGoroutines(src.Text))
-	p.beginHeadless()
+	if p.isHeadless(src.Text) && !strings.Contains(src.Text, "\n"+headerWord) { // else the start is cut off
+		p.beginHeadless(0, src.Text)
+	}
 	for at := 0; at < len(src.Text); {
 		end := len(src.Text)
 		if n := strings.IndexByte(src.Text[at:], '\n'); n >= 0 {
@@ -51,7 +53,10 @@ func Parse(src Source) *Dump {
 // noteCut says whether the text has all goroutines of its dumps, as far as it shows.
 func (p *parser) noteCut() {
 	d := p.dump
-	d.lossy = d.Gaps > 0 || d.Lost > 0 || p.orphaned
+	if d.Missing = p.total - d.Count(); d.Missing < 0 || p.total == 0 {
+		d.Missing = 0
+	}
+	d.lossy = d.Gaps > 0 || d.Lost > 0 || d.Missing > 0 || p.orphaned
 	// Runtimes write an empty line before a goroutine, never behind the last one; loggers do, and
 	// people who paste a few goroutines.
 	atBlank := p.blank && p.src.Pieces == nil && !d.IsExcerpt()
@@ -114,6 +119,9 @@ type parser struct {
 	// header, a blank line at the end, that frames have files, and how many go statements were read.
 	unended, orphaned, blank, filed bool
 	creators                        int
+	total                           int // goroutines that the first lines of profiles count
+	// Inside of a block of code of Markdown; whether the last header stands in one.
+	fenced, headFenced bool
 	// Of a line that was cleaned of a ticket's marks: what of Text is quoted for it.
 	cleaned        bool
 	rawFrom, rawTo int
@@ -292,6 +300,7 @@ func (p *parser) takeRareLine(s string, at int) bool {
 	case isProfileHeader(s):
 		p.endGoroutine()
 		p.dump.Profile = true
+		p.total += totalOf(s)
 	case !isFurniture(s):
 		return false
 	default:
@@ -312,7 +321,7 @@ func (p *parser) takeHeader(s string, at, idEnd int) bool {
 		p.junked = false // a skip of its own
 		return false
 	}
-	p.where = inGoroutine
+	p.where, p.headFenced = inGoroutine, p.fenced
 	p.g.Header, p.g.Pos = p.quoteText(at, at+min(quote, len(s)))
 	if i, _ := findHeader(s[end:]); i >= 0 {
 		p.rest, s = s[end+i:], strings.TrimRight(s[:end+i], " ")
@@ -643,7 +652,7 @@ func (p *parser) skipLine(at int, s string) {
 	case afterDamagedHeader:
 		reason = "damaged goroutine header %q"
 	case afterMissingHeader:
-		reason = "%q belongs to no goroutine: lines before it are missing"
+		reason, p.orphaned = "%q belongs to no goroutine: lines before it are missing", true
 	}
 	d.Skips = append(d.Skips, &event.Skip{Pos: p.posOf(at), Lines: 1, Reason: fmt.Sprintf(reason, clipText(s))})
 	p.junked = true

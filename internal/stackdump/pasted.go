@@ -18,8 +18,11 @@ func (p *parser) takeCleaned(s string, at int) bool {
 	if clean == s {
 		return false
 	}
-	if clean == "" {
-		return true // nothing but marks
+	if clean == "" { // nothing but marks
+		if paste.IsFence(s) {
+			p.takeFence(at)
+		}
+		return true
 	}
 	p.cleaned, p.rawFrom, p.rawTo = true, at, at+len(s)
 	used := p.takeLine(clean, at)
@@ -29,6 +32,22 @@ func (p *parser) takeCleaned(s string, at int) bool {
 	}
 	p.cleaned = false
 	return used
+}
+
+// takeFence ends the goroutine whose header stands in the block of code that ends here: frames in
+// the next block are of another one. A header above a block is its title.
+func (p *parser) takeFence(at int) {
+	p.fenced = !p.fenced
+	switch {
+	case !p.fenced && p.open && p.headFenced:
+		p.endGoroutine()
+	case p.fenced && p.headFenced && p.where == outsideDump:
+		p.where = afterMissingHeader
+		if _, next, _ := strings.Cut(p.src.Text[at:], "\n"); p.isHeadless(next) {
+			p.beginHeadless(at, next)
+			p.orphaned = true
+		}
+	}
 }
 
 // elidedIDs are what people write for the number of a goroutine.
@@ -75,27 +94,28 @@ func isKnownState(s string) bool {
 	return false
 }
 
-// beginHeadless begins a goroutine where the text begins with a call, and below it its file and its
-// offset: somebody left the header out. Its ID is 0, and its state is not known.
-func (p *parser) beginHeadless() {
-	text := strings.TrimLeft(p.src.Text, " \t\r\n")
-	at := len(p.src.Text) - len(text)
-	call, rest, _ := strings.Cut(text, "\n")
+// isHeadless says whether text begins with a call, and below it its file and its offset: somebody
+// left the header out.
+func (p *parser) isHeadless(text string) bool {
+	call, rest, _ := strings.Cut(strings.TrimLeft(text, " \t\r\n"), "\n")
 	call = strings.TrimRight(call, " \t\r")
 	file, _, _ := strings.Cut(strings.TrimLeft(rest, " \t\r\n"), "\n")
 	file = strings.TrimRight(file, " \t\r")
 	path, _, isFile := parseFile(file)
 	isFile = isFile && strings.Contains(file, " +0x") && (strings.HasSuffix(path, ".go") || strings.HasSuffix(path, ".s"))
-	if p.src.Pieces != nil || strings.Contains(text, "\n"+headerWord) { // the rest of a dump whose start is cut off
-		return
-	}
-	if open, ok := openParen(call); !ok || open == 0 || strings.ContainsAny(call[:open], " \t") || !isFile {
-		return
-	}
+	open, ok := openParen(call)
+	return p.src.Pieces == nil && isFile && ok && open > 0 && !strings.ContainsAny(call[:open], " \t")
+}
+
+// beginHeadless begins the goroutine of a text that isHeadless; from is where the line begins that
+// is being read. Its ID is 0, and its state is not known.
+func (p *parser) beginHeadless(from int, text string) {
+	at := len(p.src.Text) - len(strings.TrimLeft(text, " \t\r\n"))
+	call, _, _ := strings.Cut(p.src.Text[at:], "\n")
 	p.beginGoroutine()
 	p.where = inGoroutine
-	p.g.Header, p.g.Pos = p.quoteText(at, at+len(call))
-	p.g.Pos.Line += strings.Count(p.src.Text[:at], "\n") // lines are counted as they are read
+	p.g.Header, p.g.Pos = p.quoteText(at, at+len(strings.TrimRight(call, " \t\r")))
+	p.g.Pos.Line += strings.Count(p.src.Text[from:at], "\n") // lines are counted as they are read
 }
 
 // takeElidedHeader begins a goroutine whose number somebody left out; its ID is 0.

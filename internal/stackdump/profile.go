@@ -3,12 +3,10 @@ package stackdump
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -34,6 +32,16 @@ func findProfile(text string) int {
 		return i
 	}
 	return strings.Index(text, "goroutineleak profile: total ")
+}
+
+// totalOf is how many goroutines the first line of a profile counts.
+func totalOf(s string) int {
+	number, _, _ := strings.Cut(s[strings.LastIndex(s, "total ")+len("total "):], " ")
+	n, err := strconv.ParseUint(number, 10, 31)
+	if err != nil {
+		return 0
+	}
+	return int(n)
 }
 
 // takeProfileLine reads a line of a profile in text, printCountProfile of runtime/pprof/pprof.go:
@@ -170,106 +178,4 @@ func sampleFrames(s *profile.Sample, pos event.Pos) (frames []Frame) {
 		frames[i].fn = newFunction(frames[i].Func)
 	}
 	return frames
-}
-
-// Selection is a dump, or some of its goroutines, for a profile.
-type Selection struct {
-	*Dump
-	Locks []Lock         // of the whole dump
-	Wants func(int) bool // says whether a goroutine, by index, is meant; nil means all
-}
-
-// WriteProfile writes goroutines as a goroutine profile that go tool pprof
-// opens, compressed. Each stack is counted once for each state and wait, and
-// each lock that its goroutines wait for; the labels state, wait and lock tell
-// them apart. Dumps of several files are told apart by the label dump.
-func WriteProfile(w io.Writer, dumps []Selection) error {
-	b := profileBuilder{
-		p:         &profile.Profile{SampleType: []*profile.ValueType{{Type: "goroutine", Unit: "count"}}},
-		functions: map[Frame]*profile.Function{}, locations: map[Frame]*profile.Location{},
-	}
-	b.p.PeriodType, b.p.Period = b.p.SampleType[0], 1
-	for _, d := range dumps {
-		name := ""
-		if len(dumps) > 1 {
-			name = d.File
-		}
-		b.addSelection(&d, name)
-	}
-	return b.p.Write(w)
-}
-
-// profileBuilder turns goroutines into samples.
-type profileBuilder struct {
-	p         *profile.Profile
-	functions map[Frame]*profile.Function // by Func and File
-	locations map[Frame]*profile.Location // by Func, File and Line
-}
-
-func (b *profileBuilder) addSelection(d *Selection, name string) {
-	lockOf := map[int]string{}
-	for _, l := range d.Locks {
-		for _, w := range l.Waiters {
-			lockOf[w.Goroutine] = l.Addr
-		}
-	}
-	type kind struct {
-		lock string
-		wait time.Duration
-	}
-	for _, group := range d.groupByStack() {
-		samples := map[kind]*profile.Sample{}
-		for _, i := range group.members {
-			if d.Wants != nil && !d.Wants(i) {
-				continue
-			}
-			g := &d.Goroutines[i]
-			k := kind{lockOf[i], g.Wait}
-			s := samples[k]
-			if s == nil {
-				s = &profile.Sample{Value: []int64{0}, Location: b.locationsOf(g.Frames), Label: map[string][]string{}}
-				setLabel(s, "state", g.State)
-				setLabel(s, "lock", k.lock)
-				setLabel(s, "dump", name)
-				if g.Wait > 0 {
-					setLabel(s, "wait", fmt.Sprintf("%d minutes", int(g.Wait.Minutes())))
-				}
-				samples[k] = s
-				b.p.Sample = append(b.p.Sample, s)
-			}
-			s.Value[0] += int64(1 + g.Alike)
-		}
-	}
-}
-
-func setLabel(s *profile.Sample, key, value string) {
-	if value != "" {
-		s.Label[key] = []string{value}
-	}
-}
-
-func (b *profileBuilder) locationsOf(frames []Frame) []*profile.Location {
-	stack := make([]*profile.Location, len(frames))
-	for i := range frames {
-		stack[i] = b.locationOf(&frames[i])
-	}
-	return stack
-}
-
-func (b *profileBuilder) locationOf(f *Frame) *profile.Location {
-	key := Frame{Func: f.Func, File: f.File, Line: f.Line}
-	if l := b.locations[key]; l != nil {
-		return l
-	}
-	of := Frame{Func: f.Func, File: f.File}
-	fn := b.functions[of]
-	if fn == nil {
-		fn = &profile.Function{ID: uint64(len(b.p.Function) + 1), Name: f.Func, SystemName: f.Func, Filename: f.File}
-		b.functions[of] = fn
-		b.p.Function = append(b.p.Function, fn)
-	}
-	l := &profile.Location{ID: uint64(len(b.p.Location) + 1), Line: []profile.Line{{Function: fn, Line: int64(f.Line)}}}
-	b.locations[key] = l
-	b.p.Location = append(b.p.Location, l)
-	return l
 }

@@ -2,8 +2,6 @@ package stackdump
 
 import (
 	"bytes"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -96,6 +94,18 @@ main.f()
 	require.Equal(t, 9, d.Skips[0].Pos.Line)
 }
 
+// The first line says how many goroutines there were.
+func TestProfileMissing(t *testing.T) {
+	const entry = "3 @ 0x43 0x44\n#\t0x43\tmain.f+0x1c\t/src/x.go:17\n"
+	for first, missing := range map[string]int{
+		"": 0, "goroutine profile: total 3\n": 0, "goroutine profile: total 2814\n": 2811, "goroutine profile: total many\n": 0,
+	} {
+		d := Parse(Source{File: "f", Text: first + entry})
+		require.Equal(t, missing, d.Missing, first)
+		require.Equal(t, missing > 0, d.Incomplete, first)
+	}
+}
+
 // What is no goroutine profile is refused, not half read.
 func TestProfileRefused(t *testing.T) {
 	whole := readGzip(t, filepath.Join("testdata", "containerd-1.6.20-frozen-shim.debug0.pb.gz"))
@@ -109,69 +119,4 @@ func TestProfileRefused(t *testing.T) {
 		require.Len(t, d.Skips, 1, name)
 		require.Equal(t, 1, d.Skipped, name)
 	}
-}
-
-// The profile that is written holds every goroutine once, opens in go tool
-// pprof, and is read back by Parse.
-func TestWriteProfile(t *testing.T) {
-	text := readGzip(t, filepath.Join("testdata", "dockerd-20.10.24-dbus-stall.log.gz"))
-	d := Parse(Source{File: "dockerd", Line: 1, Text: text})
-	var first, second bytes.Buffer
-	whole := []Selection{{Dump: d, Locks: d.Locks(nil)}}
-	require.NoError(t, WriteProfile(&first, whole))
-	require.NoError(t, WriteProfile(&second, whole))
-	require.Equal(t, first.Bytes(), second.Bytes(), "the same bytes each time")
-
-	p, err := profile.ParseData(first.Bytes())
-	require.NoError(t, err)
-	require.NoError(t, p.CheckValid())
-	total, locked := int64(0), int64(0)
-	for _, s := range p.Sample {
-		total += s.Value[0]
-		require.Len(t, s.Label["state"], 1)
-		if slices.Equal(s.Label["lock"], []string{"0xc000d96a00"}) {
-			locked += s.Value[0]
-			require.Equal(t, []string{"2 minutes"}, s.Label["wait"])
-		}
-	}
-	require.EqualValues(t, d.Count(), total)
-	require.EqualValues(t, 2, locked)
-
-	file := filepath.Join(t.TempDir(), "out.pb.gz")
-	require.NoError(t, os.WriteFile(file, first.Bytes(), 0o644))
-	back := Parse(Source{File: "out", Text: readGzip(t, file)})
-	require.Empty(t, back.Skips)
-	require.Equal(t, d.Count(), back.Count())
-
-	out, err := exec.Command("go", "tool", "pprof", "-top", file).Output()
-	require.NoError(t, err)
-	require.Contains(t, string(out), "Type: goroutine")
-	require.Contains(t, string(out), "55, 100% of 55 total")
-}
-
-// Only what is wanted is written, with the lock that it waits for.
-func TestWriteProfileOfSome(t *testing.T) {
-	d := Parse(Source{File: "dockerd", Line: 1, Text: readGzip(t, filepath.Join("testdata", "dockerd-20.10.24-dbus-stall.log.gz"))})
-	var out bytes.Buffer
-	require.NoError(t, WriteProfile(&out, []Selection{{Dump: d, Locks: d.Locks(nil), Wants: func(i int) bool { return d.Goroutines[i].ID == 201 }}}))
-	p, err := profile.ParseData(out.Bytes())
-	require.NoError(t, err)
-	require.Len(t, p.Sample, 1)
-	require.Equal(t, []int64{1}, p.Sample[0].Value)
-	require.Equal(t, []string{"0xc000d96a00"}, p.Sample[0].Label["lock"])
-}
-
-// Dumps of several files are told apart.
-func TestWriteProfileOfTwo(t *testing.T) {
-	dump := func(file string) Selection {
-		return Selection{Dump: Parse(Source{File: file, Text: "goroutine 1 [select]:\nmain.f()\n\t/x.go:1 +0x1\n"})}
-	}
-	var out bytes.Buffer
-	require.NoError(t, WriteProfile(&out, []Selection{dump("a"), dump("b")}))
-	p, err := profile.ParseData(out.Bytes())
-	require.NoError(t, err)
-	require.Len(t, p.Sample, 2)
-	require.Equal(t, []string{"a"}, p.Sample[0].Label["dump"])
-	require.Equal(t, []string{"b"}, p.Sample[1].Label["dump"])
-	require.Len(t, p.Location, 1)
 }

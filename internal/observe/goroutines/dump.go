@@ -84,13 +84,17 @@ func Dump(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
 			locked[w.Goroutine] = true
 		}
 	}
+	crashed, dead := o.crashEvent()
 	for _, c := range o.graph.Cycles {
+		if dead { // nobody waits any more: the crash is what happened
+			break
+		}
 		if doing, _, _, _ := o.waitOf(&d.Goroutines[c.Goroutines[0]]); len(c.Goroutines) > 1 || doing != ownLock {
 			dst = append(dst, o.deadlockEvent(c))
 		}
 	}
-	if e, ok := o.crashEvent(); ok {
-		dst = append(dst, e)
+	if dead {
+		dst = append(dst, crashed)
 	}
 	for i := range d.Goroutines {
 		g := &d.Goroutines[i]
@@ -270,6 +274,9 @@ func (o *dumpObserver) holderEvent(lock *stackdump.Lock, h stackdump.Holder) eve
 	}
 	e.AddFields(w.fields...)
 	e.Text = "holds " + lockName(lock) + ", " + w.text
+	if h.Certainty == stackdump.Inferred {
+		e.Text = "probably " + e.Text
+	}
 	e.Evidence = o.uniqueQuotes(g, append([]event.Quote{quoteFrame(&g.Frames[h.Frame])}, w.evidence...))
 	return e
 }
@@ -404,7 +411,7 @@ func (o *dumpObserver) deadlockEvent(c stackdump.Cycle) event.Event {
 	e.AddFields(event.FieldCertainty.Text(c.Certainty), event.FieldGoroutines.Text(ring), event.FieldMembers.Int(len(ids)))
 	e.Text = "deadlock: goroutines " + ring + " wait for each other's locks"
 	if len(ids) == 1 {
-		e.Text = "deadlock: waits for a lock that it holds itself"
+		e.Text = "deadlock: goroutine " + ids[0] + " waits for a lock that it holds itself"
 	}
 	e.Evidence = o.uniqueQuotes(&o.d.Goroutines[last], evidence)
 	return e
@@ -424,12 +431,8 @@ func (o *dumpObserver) waiterEvent(lock *stackdump.Lock, w stackdump.Waiter) eve
 	g := &o.d.Goroutines[w.Goroutine]
 	e := o.newEvent(event.KindLockWait, w.Goroutine)
 	e.IDs.Lock = lock.Addr
-	owner := ownerName(lock.Owner)
-	if owner == "" && w.Caller >= 0 && w.Caller < len(g.Frames) && locksContainer(g.Frames[w.Caller].Func) {
-		owner = "Container"
-	}
 	e.AddFields(
-		event.FieldOwner.Text(owner), event.FieldMode.Text(w.Mode),
+		event.FieldOwner.Text(ownerName(lock.Owner)), event.FieldMode.Text(w.Mode),
 		event.FieldAddressSure.Bool(lock.AddrSure),
 	)
 	if doing, rpc, _, _ := o.waitOf(g); doing != "" {
@@ -444,10 +447,18 @@ func (o *dumpObserver) waiterEvent(lock *stackdump.Lock, w stackdump.Waiter) eve
 }
 
 // queueEvent is goroutines that wait for a lock whose holder the dump does not show: it was cut, or
-// the holder's frames show no address. It is told by the one that has waited longest.
+// the holder's frames show no address. It is told by the one that has waited longest; one whose
+// stack was cut before it shows who wants the lock does not hide another.
 func (o *dumpObserver) queueEvent(lock *stackdump.Lock) event.Event {
+	whole := func(w stackdump.Waiter) int {
+		if w.Caller < 0 || o.d.Goroutines[w.Goroutine].Wait == 0 {
+			return 0
+		}
+		return 1
+	}
 	longest := slices.MaxFunc(lock.Waiters, func(a, b stackdump.Waiter) int {
 		return cmp.Or(
+			cmp.Compare(whole(a), whole(b)),
 			cmp.Compare(o.d.Goroutines[a.Goroutine].Wait, o.d.Goroutines[b.Goroutine].Wait),
 			cmp.Compare(b.Goroutine, a.Goroutine),
 		)
@@ -459,7 +470,7 @@ func (o *dumpObserver) queueEvent(lock *stackdump.Lock) event.Event {
 	if o.countWaiters(lock) == 1 {
 		waiting = "a goroutine waits for "
 	}
-	e.Text = waiting + lockName(lock) + "; the dump does not show who holds it"
+	e.Text = waiting + lockName(lock) + ", whose holder the dump does not show"
 	return e
 }
 
@@ -505,6 +516,8 @@ func (o *dumpObserver) relistEvent(i int) (event.Event, bool) {
 	switch {
 	case strings.HasPrefix(g.State, "chan send") && !strings.Contains(strings.Join(frameNames(g.Frames[:at]), " "), "/"):
 		phase = "send" // nothing but the runtime above relist itself
+	case at == 0 && o.d.Profile && waitsItself(g): // up to 1.13 there is no other place where relist itself waits
+		phase = "send"
 	case frameWith(g, 0, "(*GenericPLEG).updateCache") >= 0:
 		phase = "pod"
 	case frameNamed(g, "GetPods", "getPods", "GetPod", "getPod") >= 0: // of all pods; of one, since 1.36
@@ -519,6 +532,16 @@ func (o *dumpObserver) relistEvent(i int) (event.Event, bool) {
 	e.Text = "relist sits in phase " + phase + ", " + w.text
 	e.Evidence = o.uniqueQuotes(g, append([]event.Quote{quoteFrame(&g.Frames[at])}, w.evidence...))
 	return e, true
+}
+
+// waitsItself says whether the innermost function of an entry of a profile in text waits: the entry
+// lists the runtime's own frames, of which it names none; the last of them began the goroutine.
+//
+//	1 @ 0x42fcaa 0x42fd5e 0x4066cb 0x406465 0x30d4f3e
+//	#	0x30d4f3d	k8s.io/kubernetes/pkg/kubelet/pleg.(*GenericPLEG).relist+0x74d
+func waitsItself(g *stackdump.Goroutine) bool {
+	_, pcs, ok := strings.Cut(g.Header, " @ ")
+	return ok && len(strings.Fields(pcs)) > len(g.Frames)+1
 }
 
 // syncLoop is the function that runs the handlers of the kubelet's sync loop.

@@ -70,3 +70,34 @@ func TestTreeOfDocker(t *testing.T) {
 		require.Equal(t, component, Program(stackdump.Parse(stackdump.Source{File: "g.log", Line: 1, Text: text})), path)
 	}
 }
+
+// TestCutWaiter: a stack that was cut before it shows who wants the lock does not hide the one that
+// shows it.
+func TestCutWaiter(t *testing.T) {
+	const whole = "goroutine 3469 [semacquire, 10 minutes]:\nsync.(*Mutex).Lock(0xc820482bd0)\n\t/usr/local/go/src/sync/mutex.go:83 +0x1c4\n" +
+		"github.com/docker/docker/daemon.(*Daemon).reducePsContainer(0xc820372000)\n\t/go/daemon/list.go:187 +0x49\n" +
+		"github.com/docker/docker/daemon.(*Daemon).Containers(0xc820372000)\n\t/go/daemon/list.go:91 +0x76\n"
+	const cut = "goroutine 3381 [semacquire, 32 minutes]:\nsync.(*Mutex).Lock(0xc820482bd0)\n\t/usr/local/go/src/sync/mutex.go:83 +0x1c4\n"
+	for _, text := range []string{whole + "\n" + cut, cut + "\n" + whole} {
+		all := kindsOf(dumped(t, text), event.KindLockQueue)
+		require.Len(t, all, 1)
+		require.Equal(t, "Containers", field(t, &all[0], "call"))
+		require.Equal(t, "Container", field(t, &all[0], "owner"))
+		require.Equal(t, uint64(3469), all[0].IDs.Goroutine)
+	}
+}
+
+// TestRelistOfProfile: relist that waits in itself sends an event; what it calls, or its running,
+// is something else.
+func TestRelistOfProfile(t *testing.T) {
+	const frames = "#\t0x30d4f3d\tk8s.io/kubernetes/pkg/kubelet/pleg.(*GenericPLEG).relist+0x74d\t/go/pleg/generic.go:261\n" +
+		"#\t0xad7473\tk8s.io/apimachinery/pkg/util/wait.JitterUntil+0x53\t/go/wait.go:133\n"
+	for text, phase := range map[string]string{
+		"goroutine profile: total 1\n1 @ 0x42fcaa 0x4066cb 0x406465 0x30d4f3e 0xad7474 0x45d2f1\n" + frames: "send",
+		"goroutine profile: total 1\n1 @ 0x30d4f3e 0xad7474 0x45d2f1\n" + frames:                            "unknown",
+	} {
+		all := kindsOf(dumped(t, text), event.KindRelist)
+		require.Len(t, all, 1)
+		require.Equal(t, phase, field(t, &all[0], "phase"))
+	}
+}

@@ -1,9 +1,6 @@
 package goroutines
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
@@ -29,10 +26,10 @@ var dockerCalls = []string{
 // State leaves no frame (docker daemon/list.go, 1.10 to 17.06; moby daemon/inspect.go).
 var dockerLocks = []string{"daemon.(*Daemon).reducePsContainer", "daemon.(*Daemon).ContainerInspectCurrent"}
 
-// locksContainer says that a function, as a frame names it, is one of dockerLocks.
-func locksContainer(function string) bool {
-	return slices.ContainsFunc(dockerLocks, func(name string) bool { return strings.HasSuffix(function, "/"+name) })
-}
+// execHold: from 17.12 to 20.10 dockerd keeps the lock of a container's list of execs while it asks
+// containerd to start one (moby daemon/exec.go: "Synchronize with libcontainerd event loop"). 23.0
+// does not, and has the list elsewhere: container.(*ExecStore).
+var execHold = stackdump.Hold{Func: "daemon.(*Daemon).ContainerExecStart", While: ".(*client).Exec", Lock: "daemon/exec.(*Store)."}
 
 // podNetworkHolds: functions of dockershim's network manager
 // (pkg/kubelet/dockershim/network/plugins.go, before 1.9 pkg/kubelet/network; gone in 1.24) that
@@ -75,6 +72,10 @@ func holdCatalogue() []stackdump.Hold {
 			}
 		}
 	}
+	for _, f := range dockerLocks {
+		all = append(all, stackdump.Hold{Func: f, Owner: "container.(*Container)"})
+	}
+	all = append(all, execHold)
 	for _, f := range crioHolds {
 		for _, while := range []string{"os/exec.(*Cmd).", "dbus.", "oci.WaitContainerStop", "oci.waitContainerStop"} {
 			for _, lock := range crioWaits {

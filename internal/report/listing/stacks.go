@@ -266,6 +266,8 @@ func dumpHeadline(d *Dump) string {
 	}
 	if d.Gaps > 0 {
 		words = append(words, "journald suppressed "+show.Plural(d.Suppressed, "line")+" of it: goroutines are missing")
+	} else if d.Missing > 0 {
+		words = append(words, fmt.Sprintf("incomplete: %d of %d goroutines are missing", d.Missing, d.Missing+d.Count()))
 	} else if d.Incomplete {
 		words = append(words, "incomplete: goroutines are missing")
 	}

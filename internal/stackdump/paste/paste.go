@@ -14,7 +14,7 @@ var tags = strings.NewReplacer("<br>", "", "<br/>", "", "<br />", "", "<pre>", "
 // CleanLine takes the marks of Markdown and HTML off a line: quote marks, dashes of lists, code
 // fences, bold, escaped characters, entities and tags. It returns the line itself when it has none.
 func CleanLine(s string) string {
-	if strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~") {
+	if IsFence(s) {
 		return ""
 	}
 	if strings.IndexByte(s, '&') >= 0 {
@@ -41,6 +41,9 @@ func CleanLine(s string) string {
 		}
 	}
 }
+
+// IsFence says whether a line begins or ends a block of code.
+func IsFence(s string) bool { return strings.HasPrefix(s, "```") || strings.HasPrefix(s, "~~~") }
 
 // unescapeMarkdown takes the backslashes off that editors put before what Markdown would change.
 func unescapeMarkdown(s string) string {
