@@ -20,7 +20,8 @@ var Cluster = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Ro
 	{[]string{"no longer present in cloud provider"}, nodeGone},
 	{[]string{"rror retrieving resource lock ", "rror retrieving lease lock", "ailed to update lock"}, leaderLeaseFailed},
 	{[]string{"in response to imminent node shutdown", "rejected as the node is shutting down"}, toldShutdown},
-	{[]string{"Spot ITN received. ", "initiating delete from interruption message"}, spotMachineTaken},
+	{[]string{"Spot ITN received. "}, spotMachineTaken},
+	{[]string{"initiating delete from interruption message", "disrupting node(s)", "disrupting nodeclaim(s)", "disrupting via ", "deprovisioning via ", "tainted node"}, nodeDisrupted},
 	{[]string{"Node will reboot into config ", "Commanding reboot for node: "}, rebootOrdered},
 	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info"}, kubeadmFailed},
 	{[]string{"          no"}, controlPlaneCertificateExpired}, // ten spaces behind the longest name, front-proxy-ca,
@@ -114,21 +115,49 @@ func toldShutdown(r *event.Record) (event.Event, bool) {
 	), r.Unit == ""
 }
 
-// spotMachineTaken is the notice that the provider takes a spot machine back, as Karpenter and
-// aws-node-termination-handler log it:
+// spotMachineTaken is the notice that the provider takes a spot machine back, as
+// aws-node-termination-handler logs it:
 //
 //	INF Adding new event to the event store event={… "Description":"Spot ITN received. Instance will be interrupted at 2025-05-16T08:31:24Z \n" …}
-//	{"level":"INFO",…,"message":"initiating delete from interruption message",…,"messageKind":"spot_interrupted",…}      (SpotInterruptionKind before 0.33)
-func spotMachineTaken(r *event.Record) (event.Event, bool) {
-	handler, message := "aws-node-termination-handler", "notice of a spot interruption"
-	if strings.Contains(r.Raw, "initiating delete from interruption message") {
-		handler = "karpenter"
-		if !scan.ContainsAny(r.Raw, []string{"spot_interrupted", "SpotInterruptionKind"}) {
-			return event.Event{}, false
-		}
-	}
-	return nodeEventOf("SpotInterruption", "", message, handler), true
+func spotMachineTaken(*event.Record) (event.Event, bool) {
+	return nodeEventOf("SpotInterruption", "", "notice of a spot interruption", "aws-node-termination-handler"), true
 }
+
+// nodeDisrupted is Karpenter (0.20 to 1.8), which takes a node away: it drains it, deletes it and
+// ends its machine. It gives an Event of the node these words, too.
+//
+//	{"level":"INFO",…,"message":"disrupting node(s)",…,"reason":"drifted","decision":"delete",…,"disrupted-nodes":[{"Node":{"name":"ip-10-0-0-5…"},…      (1.1 and later; 1.0 "disrupting nodeclaim(s) via delete, terminating …")
+//	{"level":"INFO",…,"message":"disrupting via consolidation delete, terminating 1 nodes (1 pods) ip-10-0-0-5…/c6gn.medium/spot",…      (0.32 to 0.37; "deprovisioning via …" before)
+//	{"level":"INFO",…,"message":"tainted node",…,"controller":"node.termination",…      (whoever has asked for it)
+//	{"level":"INFO",…,"message":"initiating delete from interruption message",…,"messageKind":"spot_interrupted",…}      (SpotInterruptionKind before 0.33)
+func nodeDisrupted(r *event.Record) (event.Event, bool) {
+	_, said, ok := strings.Cut(unquoted.Replace(r.Raw), "message:") // which the names of nodes follow
+	value := func(key string) string {
+		v, _, _ := strings.Cut(scan.After(said, key), ",")
+		return strings.TrimRight(v, "}]")
+	}
+	name := cmp.Or(value(",Node:{name:"), value("[{Node:{name:"), value(",node:"))
+	reason := value(",reason:")
+	switch {
+	case strings.HasPrefix(said, "initiating delete from interruption message"):
+		kind := value(",messageKind:")
+		if scan.ContainsAny(kind, []string{"spot_interrupted", "SpotInterruptionKind"}) {
+			return nodeEventOf("SpotInterruption", "", "notice of a spot interruption", "karpenter"), true
+		}
+		reason, ok = "interruption, "+kind, kind != ""
+	case strings.HasPrefix(said, "tainted node"):
+		reason, ok = "termination", strings.Contains(r.Raw, "node.termination")
+	default:
+		reason = cmp.Or(reason, value(" via ")) // consolidation delete
+		listed, _, _ := strings.Cut(scan.After(said, " pods) "), "/")
+		name = cmp.Or(name, listed)
+	}
+	e := nodeEventOf("DisruptionTerminating", name, "Disrupting Node "+name+": "+reason, "karpenter")
+	return e, ok && reason != "" && name != "" && !strings.Contains(name, " ")
+}
+
+// unquoted takes the quotes of JSON off, however often somebody has quoted it.
+var unquoted = strings.NewReplacer(`\`, "", `"`, "")
 
 // rebootOrdered is a machine that an operator of the cluster starts anew: OpenShift's
 // machine-config-daemon, or kured.
