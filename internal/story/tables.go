@@ -105,7 +105,7 @@ var strongKinds = []event.Kind{
 	event.KindDatabaseWait, event.KindEtcdTrouble, event.KindLayersDamaged, event.KindUnitStarting, event.KindHealthFailed,
 	event.KindFileSystem, event.KindNodeCondition, event.KindNodeNotReady, event.KindNetdevBusy, event.KindSendStalled,
 	event.KindAllocDeadlock, event.KindPageAllocFailed, event.KindRCUStall, event.KindWorkqueueLockup, event.KindTableFull,
-	event.KindHardwareError, event.KindKernelDoubt, event.KindReadOnly, event.KindLinkDown, event.KindMountDead, event.KindVolumePending, event.KindProbeFailed, event.KindNetworkDaemon, event.KindClockStep, event.KindKubeEvent,
+	event.KindHardwareError, event.KindKernelDoubt, event.KindReadOnly, event.KindLinkDown, event.KindMountDead, event.KindVolumePending, event.KindProbeFailed, event.KindNetworkDaemon, event.KindTunnelBroken, event.KindClockStep, event.KindKubeEvent,
 	event.KindScopeFailed, event.KindDenied,
 }
 

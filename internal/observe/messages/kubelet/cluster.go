@@ -25,6 +25,7 @@ var Cluster = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Ro
 	{[]string{"Node will reboot into config ", "Commanding reboot for node: "}, rebootOrdered},
 	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info"}, kubeadmFailed},
 	{[]string{"          no"}, controlPlaneCertificateExpired}, // ten spaces behind the longest name, front-proxy-ca,
+	{tunnelTexts, tunnelBroken},
 	{[]string{"remote error: tls: internal error"}, noServingCertificate},
 	{[]string{" service terminated unexpectedly."}, windowsServiceEnds},
 }}
