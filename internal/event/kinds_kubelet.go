@@ -230,7 +230,7 @@ var kubeletKinds = []KindInfo{
 // startFailures are the reasons for which a kubelet does not start, as far as its error shows them.
 var startFailures = []string{
 	"descriptors", "cgroup-v1", "swap", "cgroup-driver", "flag", "certificate", "config", "state", "cri", "runtime", "port", "disk", "memory",
-	"cgroup", "rbac", "other",
+	"cgroup", "rbac", "setup", "other",
 }
 
 // apiFailures are the reasons for which a request to the API server fails: nobody listens, no

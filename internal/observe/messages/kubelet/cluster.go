@@ -23,7 +23,7 @@ var Cluster = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Ro
 	{[]string{"Spot ITN received. "}, spotMachineTaken},
 	{[]string{"initiating delete from interruption message", "disrupting node(s)", "disrupting nodeclaim(s)", "disrupting via ", "deprovisioning via ", "tainted node"}, nodeDisrupted},
 	{[]string{"Node will reboot into config ", "Commanding reboot for node: "}, rebootOrdered},
-	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info"}, kubeadmFailed},
+	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info", "Command failed", "Failed to run module scripts-user"}, kubeadmFailed},
 	{[]string{"          no"}, controlPlaneCertificateExpired}, // ten spaces behind the longest name, front-proxy-ca,
 	{tunnelTexts, tunnelBroken},
 	{[]string{"remote error: tls: internal error"}, noServingCertificate},
@@ -181,6 +181,9 @@ func rebootOrdered(r *event.Record) (event.Event, bool) {
 //	… could not find a JWS signature in the cluster-info ConfigMap for token ID "abcdef"
 func kubeadmFailed(r *event.Record) (event.Event, bool) {
 	text := r.Message()
+	if scan.ContainsAny(r.Raw, []string{"Command failed", "module scripts-user"}) {
+		return setupFailed(r)
+	}
 	if r.Unit != "" {
 		return event.Event{}, false
 	}
@@ -202,6 +205,31 @@ func kubeadmFailed(r *event.Record) (event.Event, bool) {
 	e.AddText(event.FieldHow, apiWords[why])
 	e.AddFields(event.FieldError.Text(table.Clip(said)))
 	return e, true
+}
+
+// setupFailed is the last word of nodeadm, which makes a node of a machine of EKS (Amazon Linux
+// 2023, 2024 and later) at its boot, or cloud-init (0.7 to 25) about a script of the user data,
+// which does so elsewhere:
+//
+//	nodeadm[1918]: {"level":"fatal","ts":1711089818.46,"caller":"nodeadm/main.go:36","msg":"Command failed","error":"…"}
+//	cloud-init[4607]: … cc_scripts_user.py[WARNING]: Failed to run module scripts-user (scripts in /var/lib/cloud/instance/scripts)
+func setupFailed(r *event.Record) (event.Event, bool) {
+	if strings.Contains(r.Raw, "Failed to run module scripts-user ") {
+		e := event.New(
+			event.KindUnitExit, "cloud-init could not run a script of the user data", event.FieldUnit.Text("cloud-final.service"),
+			event.FieldDaemon.Text(daemon.NodeSetup), event.FieldHow.Text("a script failed"),
+		)
+		return e, r.Unit == "" || r.Unit == "cloud-init"
+	}
+	reason := cmp.Or(table.ErrorOf(r), scan.After(strings.ReplaceAll(r.Raw, `\"`, `"`), `Command failed","error":"`, "Command failed"))
+	reason, _, _ = strings.Cut(strings.Trim(reason, ` "`), `","`)
+	reason = strings.TrimRight(reason, `"}`)
+	e := event.New(
+		event.KindStartFailed, "nodeadm makes no node of the machine: "+cmp.Or(reason, "its command failed"), event.FieldReason.Text("setup"),
+		event.FieldError.Text(table.Clip(reason)),
+	)
+	e.Component = "kubelet"
+	return e, r.Unit == "nodeadm" || r.Unit == "" && scan.ContainsAny(r.Raw, []string{"nodeadm/main.go", "cmd/nodeadm"})
 }
 
 // controlPlaneCertificateExpired is a row of kubeadm certs check-expiration (1.20 and later):
