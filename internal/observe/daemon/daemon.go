@@ -194,7 +194,7 @@ func Named(name string) string {
 // services are the units that the runtime and the kubelet need, by name.
 var services = map[string]string{
 	"dbus": "dbus", "dbus-broker": "dbus", "messagebus": "dbus", "systemd-journald": "journald", "systemd-logind": "logind",
-	"systemd-udevd": "udev",
+	"systemd-udevd":  "udev",
 	"nodeadm-config": NodeSetup, "nodeadm-run": NodeSetup, "nodeadm-boot-hook": NodeSetup, "cloud-final": NodeSetup,
 }
 
