@@ -19,6 +19,7 @@ const (
 	KindCleanedUp     Kind = "containerd.cleaned-up"
 	KindShimStart     Kind = "shim.start"
 	KindShimGone      Kind = "shim.gone"
+	KindGuestLost     Kind = "shim.guest-lost"
 	KindFreezeFailed  Kind = "runc.freeze-failed"
 	KindDumpWritten   Kind = "dump.written"
 	KindClientGaveUp  Kind = "dockerd.client-gave-up"
@@ -93,6 +94,9 @@ var runtimeKinds = []KindInfo{
 	{Kind: KindStateTimeout, About: "the shim did not answer State within 2 s", IDs: ofContainer},
 	{Kind: KindStateUnasked, About: "a client of containerd waited no longer for a task, whose shim had not answered State yet", IDs: ofContainer},
 	{Kind: KindAnswerLate, About: "an answer between containerd and a shim came after its caller had stopped waiting for it", IDs: ofLine},
+	{Kind: KindGuestLost, About: "the shim of a pod in a virtual machine has lost that machine, or the agent in it", IDs: []Key{FieldContainer, FieldSandbox, FieldPID}, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+	}},
 	{Kind: KindExitLost, About: "CRI-O finds no exit code of a container that has ended: its conmon has written none", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldError, "as written"),
 	}},
