@@ -94,9 +94,6 @@ var runtimeKinds = []KindInfo{
 	{Kind: KindStateTimeout, About: "the shim did not answer State within 2 s", IDs: ofContainer},
 	{Kind: KindStateUnasked, About: "a client of containerd waited no longer for a task, whose shim had not answered State yet", IDs: ofContainer},
 	{Kind: KindAnswerLate, About: "an answer between containerd and a shim came after its caller had stopped waiting for it", IDs: ofLine},
-	{Kind: KindGuestLost, About: "the shim of a pod in a virtual machine has lost that machine, or the agent in it", IDs: []Key{FieldContainer, FieldSandbox, FieldPID}, Fields: []FieldInfo{
-		text(FieldError, "as written"),
-	}},
 	{Kind: KindExitLost, About: "CRI-O finds no exit code of a container that has ended: its conmon has written none", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldError, "as written"),
 	}},
@@ -112,6 +109,9 @@ var runtimeKinds = []KindInfo{
 	{Kind: KindCleanedUp, About: "a task was deleted after its first deletion had run into its time limit", IDs: ofContainer},
 	{Kind: KindShimStart, About: "a shim started", IDs: ofContainer},
 	{Kind: KindShimGone, About: "a shim is gone", IDs: ofContainer},
+	{Kind: KindGuestLost, About: "the shim of a pod in a virtual machine has lost that machine, or the agent in it", IDs: []Key{FieldContainer, FieldSandbox, FieldPID}, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+	}},
 	{Kind: KindFreezeFailed, About: "runc could not freeze or thaw a cgroup", IDs: ofContainer, Fields: []FieldInfo{
 		oneOf(FieldVerb, "what it could not do; after a freeze that fails it thaws the cgroup", "freeze", "thaw"),
 	}},

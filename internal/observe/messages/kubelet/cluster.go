@@ -133,15 +133,22 @@ func spotMachineTaken(*event.Record) (event.Event, bool) {
 //	{"level":"INFO",…,"message":"initiating delete from interruption message",…,"messageKind":"spot_interrupted",…}      (SpotInterruptionKind before 0.33)
 func nodeDisrupted(r *event.Record) (event.Event, bool) {
 	_, said, ok := strings.Cut(unquoted.Replace(r.Raw), "message:") // which the names of nodes follow
+	if !ok {
+		said, ok = r.Message(), true
+	}
 	value := func(key string) string {
-		v, _, _ := strings.Cut(scan.After(said, key), ",")
+		v := unquoted.Replace(r.Value(key))
+		if v == "" {
+			v = scan.After(said, ","+key+":")
+		}
+		v, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimPrefix(v, "[{Node:"), "{name:"), ",")
 		return strings.TrimRight(v, "}]")
 	}
-	name := cmp.Or(value(",Node:{name:"), value("[{Node:{name:"), value(",node:"))
-	reason := value(",reason:")
+	name := cmp.Or(value("Node"), value("disrupted-nodes"), value("node"))
+	reason := value("reason")
 	switch {
 	case strings.HasPrefix(said, "initiating delete from interruption message"):
-		kind := value(",messageKind:")
+		kind := value("messageKind")
 		if scan.ContainsAny(kind, []string{"spot_interrupted", "SpotInterruptionKind"}) {
 			return nodeEventOf("SpotInterruption", "", "notice of a spot interruption", "karpenter"), true
 		}
@@ -149,7 +156,8 @@ func nodeDisrupted(r *event.Record) (event.Event, bool) {
 	case strings.HasPrefix(said, "tainted node"):
 		reason, ok = "termination", strings.Contains(r.Raw, "node.termination")
 	default:
-		reason = cmp.Or(reason, value(" via ")) // consolidation delete
+		how, _, _ := strings.Cut(scan.After(said, " via "), ",") // consolidation delete
+		reason = cmp.Or(reason, how)
 		listed, _, _ := strings.Cut(scan.After(said, " pods) "), "/")
 		name = cmp.Or(name, listed)
 	}
@@ -219,7 +227,7 @@ func setupFailed(r *event.Record) (event.Event, bool) {
 			event.KindUnitExit, "cloud-init could not run a script of the user data", event.FieldUnit.Text("cloud-final.service"),
 			event.FieldDaemon.Text(daemon.NodeSetup), event.FieldHow.Text("a script failed"),
 		)
-		return e, r.Unit == "" || r.Unit == "cloud-init"
+		return e, r.Unit == "" || strings.HasPrefix(r.Unit, "cloud-")
 	}
 	reason := cmp.Or(table.ErrorOf(r), scan.After(strings.ReplaceAll(r.Raw, `\"`, `"`), `Command failed","error":"`, "Command failed"))
 	reason, _, _ = strings.Cut(strings.Trim(reason, ` "`), `","`)

@@ -7,8 +7,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
 )
 
-// tunnelTexts are how those say it who use the tunnel of the API server, or keep it up: konnectivity
-// (apiserver-network-proxy 0.0.12 to 0.34), and the SSH tunnels before it.
+// tunnelTexts are how those say it who use the tunnel of the API server, or keep it up:
+// konnectivity (apiserver-network-proxy 0.0.12 to 0.34), and the SSH tunnels before it.
 var tunnelTexts = []string{"No agent available", "dial timeout, backstop", "cannot connect once", "No SSH tunnels currently open"}
 
 // tunnelWords say what is wrong with the tunnel.

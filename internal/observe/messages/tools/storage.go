@@ -234,6 +234,12 @@ func logDiskFull(r *event.Record) (event.Event, bool) {
 //	systemd-journald[611]: Failed to rotate /var/log/journal/<id>/system.journal: Read-only file system
 //	systemd-journald[611]: Failed to create new system journal: No space left on device
 func journalFull(r *event.Record) (event.Event, bool) {
+	e, ok := journalRefused(r)
+	e.Component = "node" // whichever log has it
+	return e, ok
+}
+
+func journalRefused(r *event.Record) (event.Event, bool) {
 	said, _, _ := strings.Cut(strings.TrimSpace(r.Message()), " (Dropped ")
 	if r.Unit == "kernel" && !strings.HasPrefix(said, "systemd-journald[") {
 		return event.Event{}, false
