@@ -558,6 +558,26 @@ func runsWith(argument string) bool {
 	})
 }
 
+// Files of one name, each named by itself, do not all fall into one shard; where one stands alone
+// its directory does not count.
+func TestKeysOfOneName(t *testing.T) {
+	dir := t.TempDir()
+	var named []string
+	for _, name := range []string{"a/1/node.tgz", "b/1/node.tgz", "b/2/node.tgz", "c/other.tgz"} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		require.NoError(t, os.WriteFile(path, []byte(name), 0o600))
+		named = append(named, path)
+	}
+	l, err := listInputs(&Options{Inputs: named, Out: filepath.Join(dir, "out")})
+	require.NoError(t, err)
+	var keys []string
+	for _, in := range l.inputs {
+		keys = append(keys, in.key)
+	}
+	require.Equal(t, []string{"a/1/node.tgz", "b/1/node.tgz", "b/2/node.tgz", "other.tgz"}, keys)
+}
+
 func TestShardHas(t *testing.T) {
 	require.True(t, Shard{}.has("a"))
 	count := make([]int, 4)

@@ -67,7 +67,38 @@ func listInputs(o *Options) (*listing, error) {
 	}
 	slices.SortFunc(l.inputs, func(a, b input) int { return strings.Compare(a.path, b.path) })
 	l.inputs = slices.CompactFunc(l.inputs, func(a, b input) bool { return a.path == b.path })
+	l.tellApart()
 	return l, nil
+}
+
+// tellApart gives inputs that have one key longer ones, so that they do not all fall into one
+// shard: as many parts of their paths, from the end, as tell all of them apart.
+func (l *listing) tellApart() {
+	byKey := map[string][]int{}
+	for i := range l.inputs {
+		byKey[l.inputs[i].key] = append(byKey[l.inputs[i].key], i)
+	}
+	for key, same := range byKey {
+		for parts := strings.Count(key, "/") + 2; len(same) > 1; parts++ {
+			keys := map[string]bool{}
+			for _, i := range same {
+				l.inputs[i].key = lastParts(l.inputs[i].path, parts)
+				keys[l.inputs[i].key] = true
+			}
+			if len(keys) == len(same) || parts > maxParts {
+				break
+			}
+		}
+	}
+}
+
+// maxParts bounds how many parts of their paths tell inputs apart.
+const maxParts = 64
+
+// lastParts are the last n parts of a path; all of it where it has no more.
+func lastParts(path string, n int) string {
+	parts := strings.Split(filepath.ToSlash(path), "/")
+	return strings.Join(parts[max(0, len(parts)-n):], "/")
 }
 
 func (l *listing) addListFile(name string) error {

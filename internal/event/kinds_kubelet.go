@@ -49,7 +49,7 @@ const Unnamed = "unnamed"
 // criFailures are what the error of a failed call of the CRI says that it lacks: a part of the
 // runtime, or what the network plugin of the pods (CNI) needs.
 var criFailures = []string{
-	"pause-image", "runtime-program", "cgroup-driver",
+	"pause-image", "runtime-program", "runtime-helper", "cgroup-driver",
 	"cni-no-daemon", "cni-silent", "cni-killed", "cni-no-file", "cni-damaged-file", "cni-no-program", "cni-old-bridge",
 	"cni-no-address", "cni-unauthorized", "cni-no-api-server",
 }
@@ -230,7 +230,7 @@ var kubeletKinds = []KindInfo{
 // startFailures are the reasons for which a kubelet does not start, as far as its error shows them.
 var startFailures = []string{
 	"descriptors", "cgroup-v1", "swap", "cgroup-driver", "flag", "certificate", "config", "state", "cri", "runtime", "port", "disk", "memory",
-	"cgroup", "rbac", "other",
+	"cgroup", "rbac", "setup", "other",
 }
 
 // apiFailures are the reasons for which a request to the API server fails: nobody listens, no

@@ -14,6 +14,7 @@ const (
 	KindProbeFailed   Kind = "csi.probe-failed"
 	KindEtcdTrouble   Kind = "etcd.trouble"
 	KindNetworkDaemon Kind = "cni.trouble"
+	KindTunnelBroken  Kind = "apiserver.tunnel-broken"
 
 	KindContainerState Kind = "container.state"
 	KindDeviceLoad     Kind = "device.load"
@@ -49,6 +50,11 @@ var nodeKinds = []KindInfo{
 		oneOf(FieldWhat, "the API server, or what it gives; addresses for pods; its own daemon, which the plugin asks; its health; its start, which fails; CPU time or the kernel, which held it up; the lock of iptables, which another program holds", "api", "addresses", "daemon", "health", "start", "late", "lock"),
 		text(FieldError, "as written"),
 		measure(FieldSeconds, "seconds", "for which it was held up"),
+	}},
+	{Kind: KindTunnelBroken, About: "the tunnel through which the API server reaches the nodes does not carry what it sends", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldWhat, "no agent of a node is connected; nobody has answered through it within 30 s; or an agent does not reach its server", "no-agent", "unanswered", "agent"),
+		text(FieldTarget, "for whom it was, as 10.0.0.26:10250"),
+		text(FieldError, "of the agent, as written"),
 	}},
 	{Kind: KindFact, About: "something that holds for the whole bundle (facts.md)", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldName, "as containerd.version"),

@@ -19,6 +19,7 @@ const (
 	KindCleanedUp     Kind = "containerd.cleaned-up"
 	KindShimStart     Kind = "shim.start"
 	KindShimGone      Kind = "shim.gone"
+	KindGuestLost     Kind = "shim.guest-lost"
 	KindFreezeFailed  Kind = "runc.freeze-failed"
 	KindDumpWritten   Kind = "dump.written"
 	KindClientGaveUp  Kind = "dockerd.client-gave-up"
@@ -108,6 +109,9 @@ var runtimeKinds = []KindInfo{
 	{Kind: KindCleanedUp, About: "a task was deleted after its first deletion had run into its time limit", IDs: ofContainer},
 	{Kind: KindShimStart, About: "a shim started", IDs: ofContainer},
 	{Kind: KindShimGone, About: "a shim is gone", IDs: ofContainer},
+	{Kind: KindGuestLost, About: "the shim of a pod in a virtual machine has lost that machine, or the agent in it", IDs: []Key{FieldContainer, FieldSandbox, FieldPID}, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+	}},
 	{Kind: KindFreezeFailed, About: "runc could not freeze or thaw a cgroup", IDs: ofContainer, Fields: []FieldInfo{
 		oneOf(FieldVerb, "what it could not do; after a freeze that fails it thaws the cgroup", "freeze", "thaw"),
 	}},

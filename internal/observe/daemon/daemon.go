@@ -194,8 +194,13 @@ func Named(name string) string {
 // services are the units that the runtime and the kubelet need, by name.
 var services = map[string]string{
 	"dbus": "dbus", "dbus-broker": "dbus", "messagebus": "dbus", "systemd-journald": "journald", "systemd-logind": "logind",
-	"systemd-udevd": "udev",
+	"systemd-udevd":  "udev",
+	"nodeadm-config": NodeSetup, "nodeadm-run": NodeSetup, "nodeadm-boot-hook": NodeSetup, "cloud-final": NodeSetup,
 }
+
+// NodeSetup is what makes a node of a machine at its boot: nodeadm of EKS, or the scripts of
+// cloud-init. Without it there is no kubelet, or one without its configuration.
+const NodeSetup = "node-setup"
 
 // OfService is the component of a unit whose end matters to containers: a daemon as [Named] knows
 // it, or one that daemons need, as the bus. Empty for any other.

@@ -112,9 +112,14 @@ var kernelWaits = []struct {
 	}},
 	// Every mount and umount of the node takes it, readers of mountinfo too: fs/namespace.c
 	{"mount-table", []string{"namespace_lock", "lock_mount", "do_lock_mount", "m_start"}},
-	{"cgroup", []string{"cgroup_rmdir", "cgroup_mkdir", "cgroup_procs_write", "__cgroup_procs_write"}}, // kernel/cgroup/cgroup.c
-	{"kernfs", []string{"kernfs_*", "__kernfs_*"}},                                                     // fs/kernfs/: sysfs and cgroups
-	{"overlay", []string{"ovl_*"}},                                                                     // fs/overlayfs/
+	// Who writes into a file of a cgroup waits for the locks of cgroups: kernel/cgroup/cgroup.c,
+	// mm/memcontrol.c
+	{"cgroup", []string{
+		"cgroup_rmdir", "cgroup_mkdir", "cgroup_procs_write", "__cgroup_procs_write", "__cgroup1_procs_write", "cgroup_lock_live_group",
+		"cgroup_file_write", "mem_cgroup_write", "mem_cgroup_reset", "mem_cgroup_force_empty_write", "memory_max_write", "memory_high_write",
+	}},
+	{"kernfs", []string{"kernfs_*", "__kernfs_*"}}, // fs/kernfs/: sysfs and cgroups
+	{"overlay", []string{"ovl_*"}},                 // fs/overlayfs/
 	// a name that somebody else looks up in the same directory: fs/dcache.c, fs/namei.c
 	{"path-lookup", []string{"d_alloc_parallel", "d_wait_lookup", "lookup_slow", "__lookup_slow"}},
 	{"pipe", []string{

@@ -43,6 +43,8 @@ func TestKernelWait(t *testing.T) {
 		{"hotsos#594", "do_sys_open do_filp_open vfs_open do_dentry_open security_file_open fsnotify fanotify_handle_event schedule", "", "fanotify"},
 		{"PID 1, 6.19", "vfs_rmdir kernfs_iop_rmdir cgroup_rmdir cgroup_drain_dying", "", "cgroup"},
 		{"cgroup v1 root", "cgroup_mkdir cgroup_kn_lock_live cgroup_lock_and_drain_offline", "", "cgroup"},
+		{"a limit of a cgroup is set", "vfs_write kernfs_fop_write cgroup_file_write mem_cgroup_write mutex_lock __mutex_lock_slowpath", "", "cgroup"},
+		{"that reclaims", "vfs_write kernfs_fop_write cgroup_file_write memory_max_write try_to_free_mem_cgroup_pages", "", "memory"},
 		{"exit of a pod's init", "do_exit exit_notify zap_pid_ns_processes", "", "pid-namespace"},
 		{"mount table", "__x64_sys_umount path_umount namespace_lock rwsem_down_write_slowpath", "", "mount-table"},
 		{"sysfs", "walk_component lookup_slow kernfs_iop_lookup down_read", "", "kernfs"},

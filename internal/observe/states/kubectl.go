@@ -65,6 +65,7 @@ var kernelReasons = map[string]bool{
 // controller, and of machine-config-daemon.
 var nodeReasons = map[string]bool{
 	"SpotInterrupted": true, "InstanceSpotInterrupted": true, "SpotInterruption": true, "DeletingNode": true, "Reboot": true,
+	"DisruptionTerminating": true, "DeprovisioningTerminating": true,
 }
 
 // kubeletCalls are calls of the CRI whose failure the kubelet tells in an Event of this reason.

@@ -459,7 +459,7 @@ func lineEntry(line []byte) (e logEntry, ok bool) {
 // is JSON has a host there, too.
 func isFluentdHead(b []byte) bool {
 	words := bytes.Fields(b)
-	return len(words) == 2 || len(words) == 4 && (words[2][0] == '+' || words[2][0] == '-')
+	return len(words) == 2 && len(words[0]) > len("2025-11-08") || len(words) == 4 && (words[2][0] == '+' || words[2][0] == '-')
 }
 
 // maxTag bounds the tag that a shipper puts before an entry.

@@ -166,7 +166,7 @@ func (e *jsonEntry) keepField(key, value jsonValue) {
 		e.comm = value
 	case "_HOSTNAME":
 		e.host = value
-	case "MESSAGE", "msg":
+	case "MESSAGE", "msg", "message": // zap of the operators says message
 		e.message = value
 	case "time", "ts":
 		e.time = value
@@ -213,8 +213,7 @@ func lastStringOf(raw []byte) []byte {
 	return raw[bytes.LastIndexByte(raw[:end], '"')+1 : end]
 }
 
-// readSinceBoot reads __MONOTONIC_TIMESTAMP: microseconds since boot, when __REALTIME_TIMESTAMP was
-// taken.
+// readSinceBoot reads __MONOTONIC_TIMESTAMP: microseconds from the boot to __REALTIME_TIMESTAMP.
 func readSinceBoot(b []byte) time.Duration {
 	us, n := lines.Digits(b)
 	if n == 0 || us > maxUptime.Microseconds() {

@@ -96,9 +96,10 @@ func IsKlog(line []byte) bool {
 	return bytes.HasPrefix(line, []byte(`{"ts":`)) && bytes.Contains(line, []byte(`"msg":`))
 }
 
-// IsLogrus knows an object of logrus or log/slog.
+// IsLogrus knows an object of logrus, log/slog, or zap as operators set it up.
 func IsLogrus(line []byte) bool {
-	return line[0] == '{' && bytes.Contains(line, []byte(`"msg":`)) && (bytes.Contains(line, []byte(`"time":`)) || bytes.Contains(line, []byte(`"ts":`)))
+	said := bytes.Contains(line, []byte(`"msg":`)) || bytes.Contains(line, []byte(`"message":`)) && bytes.Contains(line, []byte(`,"logger":`))
+	return line[0] == '{' && said && (bytes.Contains(line, []byte(`"time":`)) || bytes.Contains(line, []byte(`"ts":`)))
 }
 
 // SniffText gives printable text just enough to be read when nothing knows it better. A

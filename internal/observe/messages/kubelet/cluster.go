@@ -20,10 +20,12 @@ var Cluster = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Ro
 	{[]string{"no longer present in cloud provider"}, nodeGone},
 	{[]string{"rror retrieving resource lock ", "rror retrieving lease lock", "ailed to update lock"}, leaderLeaseFailed},
 	{[]string{"in response to imminent node shutdown", "rejected as the node is shutting down"}, toldShutdown},
-	{[]string{"Spot ITN received. ", "initiating delete from interruption message"}, spotMachineTaken},
+	{[]string{"Spot ITN received. "}, spotMachineTaken},
+	{[]string{"initiating delete from interruption message", "disrupting node(s)", "disrupting nodeclaim(s)", "disrupting via ", "deprovisioning via ", "tainted node"}, nodeDisrupted},
 	{[]string{"Node will reboot into config ", "Commanding reboot for node: "}, rebootOrdered},
-	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info"}, kubeadmFailed},
+	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info", "Command failed", "Failed to run module scripts-user"}, kubeadmFailed},
 	{[]string{"          no"}, controlPlaneCertificateExpired}, // ten spaces behind the longest name, front-proxy-ca,
+	{tunnelTexts, tunnelBroken},
 	{[]string{"remote error: tls: internal error"}, noServingCertificate},
 	{[]string{" service terminated unexpectedly."}, windowsServiceEnds},
 }}
@@ -114,21 +116,57 @@ func toldShutdown(r *event.Record) (event.Event, bool) {
 	), r.Unit == ""
 }
 
-// spotMachineTaken is the notice that the provider takes a spot machine back, as Karpenter and
-// aws-node-termination-handler log it:
+// spotMachineTaken is the notice that the provider takes a spot machine back, as
+// aws-node-termination-handler logs it:
 //
 //	INF Adding new event to the event store event={… "Description":"Spot ITN received. Instance will be interrupted at 2025-05-16T08:31:24Z \n" …}
-//	{"level":"INFO",…,"message":"initiating delete from interruption message",…,"messageKind":"spot_interrupted",…}      (SpotInterruptionKind before 0.33)
-func spotMachineTaken(r *event.Record) (event.Event, bool) {
-	handler, message := "aws-node-termination-handler", "notice of a spot interruption"
-	if strings.Contains(r.Raw, "initiating delete from interruption message") {
-		handler = "karpenter"
-		if !scan.ContainsAny(r.Raw, []string{"spot_interrupted", "SpotInterruptionKind"}) {
-			return event.Event{}, false
-		}
-	}
-	return nodeEventOf("SpotInterruption", "", message, handler), true
+func spotMachineTaken(*event.Record) (event.Event, bool) {
+	return nodeEventOf("SpotInterruption", "", "notice of a spot interruption", "aws-node-termination-handler"), true
 }
+
+// nodeDisrupted is Karpenter (0.20 to 1.8), which takes a node away: it drains it, deletes it and
+// ends its machine. It gives an Event of the node these words, too.
+//
+//	{"level":"INFO",…,"message":"disrupting node(s)",…,"reason":"drifted","decision":"delete",…,"disrupted-nodes":[{"Node":{"name":"ip-10-0-0-5…"},…      (1.1 and later; 1.0 "disrupting nodeclaim(s) via delete, terminating …")
+//	{"level":"INFO",…,"message":"disrupting via consolidation delete, terminating 1 nodes (1 pods) ip-10-0-0-5…/c6gn.medium/spot",…      (0.32 to 0.37; "deprovisioning via …" before)
+//	{"level":"INFO",…,"message":"tainted node",…,"controller":"node.termination",…      (whoever has asked for it)
+//	{"level":"INFO",…,"message":"initiating delete from interruption message",…,"messageKind":"spot_interrupted",…}      (SpotInterruptionKind before 0.33)
+func nodeDisrupted(r *event.Record) (event.Event, bool) {
+	_, said, ok := strings.Cut(unquoted.Replace(r.Raw), "message:") // which the names of nodes follow
+	if !ok {
+		said, ok = r.Message(), true
+	}
+	value := func(key string) string {
+		v := unquoted.Replace(r.Value(key))
+		if v == "" {
+			v = scan.After(said, ","+key+":")
+		}
+		v, _, _ = strings.Cut(strings.TrimPrefix(strings.TrimPrefix(v, "[{Node:"), "{name:"), ",")
+		return strings.TrimRight(v, "}]")
+	}
+	name := cmp.Or(value("Node"), value("disrupted-nodes"), value("node"))
+	reason := value("reason")
+	switch {
+	case strings.HasPrefix(said, "initiating delete from interruption message"):
+		kind := value("messageKind")
+		if scan.ContainsAny(kind, []string{"spot_interrupted", "SpotInterruptionKind"}) {
+			return nodeEventOf("SpotInterruption", "", "notice of a spot interruption", "karpenter"), true
+		}
+		reason, ok = "interruption, "+kind, kind != ""
+	case strings.HasPrefix(said, "tainted node"):
+		reason, ok = "termination", strings.Contains(r.Raw, "node.termination")
+	default:
+		how, _, _ := strings.Cut(scan.After(said, " via "), ",") // consolidation delete
+		reason = cmp.Or(reason, how)
+		listed, _, _ := strings.Cut(scan.After(said, " pods) "), "/")
+		name = cmp.Or(name, listed)
+	}
+	e := nodeEventOf("DisruptionTerminating", name, "Disrupting Node "+name+": "+reason, "karpenter")
+	return e, ok && reason != "" && name != "" && !strings.Contains(name, " ")
+}
+
+// unquoted takes the quotes of JSON off, however often somebody has quoted it.
+var unquoted = strings.NewReplacer(`\`, "", `"`, "")
 
 // rebootOrdered is a machine that an operator of the cluster starts anew: OpenShift's
 // machine-config-daemon, or kured.
@@ -151,6 +189,9 @@ func rebootOrdered(r *event.Record) (event.Event, bool) {
 //	… could not find a JWS signature in the cluster-info ConfigMap for token ID "abcdef"
 func kubeadmFailed(r *event.Record) (event.Event, bool) {
 	text := r.Message()
+	if scan.ContainsAny(r.Raw, []string{"Command failed", "module scripts-user"}) {
+		return setupFailed(r)
+	}
 	if r.Unit != "" {
 		return event.Event{}, false
 	}
@@ -172,6 +213,31 @@ func kubeadmFailed(r *event.Record) (event.Event, bool) {
 	e.AddText(event.FieldHow, apiWords[why])
 	e.AddFields(event.FieldError.Text(table.Clip(said)))
 	return e, true
+}
+
+// setupFailed is the last word of nodeadm, which makes a node of a machine of EKS (Amazon Linux
+// 2023, 2024 and later) at its boot, or cloud-init (0.7 to 25) about a script of the user data,
+// which does so elsewhere:
+//
+//	nodeadm[1918]: {"level":"fatal","ts":1711089818.46,"caller":"nodeadm/main.go:36","msg":"Command failed","error":"…"}
+//	cloud-init[4607]: … cc_scripts_user.py[WARNING]: Failed to run module scripts-user (scripts in /var/lib/cloud/instance/scripts)
+func setupFailed(r *event.Record) (event.Event, bool) {
+	if strings.Contains(r.Raw, "Failed to run module scripts-user ") {
+		e := event.New(
+			event.KindUnitExit, "cloud-init could not run a script of the user data", event.FieldUnit.Text("cloud-final.service"),
+			event.FieldDaemon.Text(daemon.NodeSetup), event.FieldHow.Text("a script failed"),
+		)
+		return e, r.Unit == "" || strings.HasPrefix(r.Unit, "cloud-")
+	}
+	reason := cmp.Or(table.ErrorOf(r), scan.After(strings.ReplaceAll(r.Raw, `\"`, `"`), `Command failed","error":"`, "Command failed"))
+	reason, _, _ = strings.Cut(strings.Trim(reason, ` "`), `","`)
+	reason = strings.TrimRight(reason, `"}`)
+	e := event.New(
+		event.KindStartFailed, "nodeadm makes no node of the machine: "+cmp.Or(reason, "its command failed"), event.FieldReason.Text("setup"),
+		event.FieldError.Text(table.Clip(reason)),
+	)
+	e.Component = "kubelet"
+	return e, r.Unit == "nodeadm" || r.Unit == "" && scan.ContainsAny(r.Raw, []string{"nodeadm/main.go", "cmd/nodeadm"})
 }
 
 // controlPlaneCertificateExpired is a row of kubeadm certs check-expiration (1.20 and later):

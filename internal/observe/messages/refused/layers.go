@@ -59,8 +59,8 @@ func layersDamaged(r *event.Record) (event.Event, bool) {
 	text := strings.ReplaceAll(r.Raw, `\"`, `"`)
 	for _, t := range layerTexts {
 		at := strings.Index(text, t.text)
-		if at < 0 || !strings.Contains(text, t.besides) {
-			continue
+		if at < 0 || !strings.Contains(text, t.besides) || strings.Contains(text[at:], "ransport endpoint is not connected") {
+			continue // or a snapshotter of FUSE that has ended: the layer is there
 		}
 		if t.text[0] == '/' || t.text[0] == 'a' { // the path before it, or a letter of either case
 			at = strings.LastIndexAny(text[:at], ` "`) + 1

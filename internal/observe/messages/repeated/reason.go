@@ -70,6 +70,12 @@ var failures = []failure{
 		{withEach(runtimePrograms, `": executable file not found`, `": file does not exist`, ": executable file not found", ": file does not exist")},
 		{[]string{"fork/exec "}, withEach(append(slices.Clone(runtimePrograms), "nvidia-container-runtime"), ": no such file")},
 	}},
+	// a daemon that the runtime asks: a snapshotter, or those of sysbox
+	{"runtime-helper", ofContainers, []sign{
+		{[]string{"dial unix"}, helperSockets, []string{": connect: ", ": timeout"}},
+		{helperSockets, []string{"api.sock: not found", "api.sock: no such file"}}, // nydusd, by its snapshotter
+		anyOf(WordsOfSysbox...),
+	}},
 	{"cgroup-driver", ofContainers, []sign{
 		anyOf("expected cgroupsPath to be of format", "cgroup-parent for systemd cgroup should be a valid slice", "cannot use systemd cgroups manager"),
 	}},
@@ -134,6 +140,8 @@ var (
 		"pull access denied", "i/o timeout", "status code", "x509: ", "no such host", "connection refused", "no route to host",
 		"network is unreachable", "TLS handshake", "manifest unknown", "nauthorized", "orbidden", "Client.Timeout", ": EOF", "connection reset",
 	}
+	// helperSockets are below the directories of snapshotters, and of sysbox.
+	helperSockets   = []string{"stargz-grpc", "nydus", "soci-snapshotter", "overlaybd-snapshotter", "fuse-overlayfs", "/run/sysbox/"}
 	runtimePrograms = []string{"runc", "crun", "containerd-shim", "containerd-shim-runc-v1", "containerd-shim-runc-v2"}
 	// daemonPorts are those of weave, aws-cni, azure-cns and calico-node.
 	daemonPorts   = []string{"6784", "50051", "10090", "9099"}
@@ -144,6 +152,14 @@ var (
 		`plugin type="istio-cni`, `plugin type="linkerd-cni`, `plugin type="kube-ovn`,
 	}
 )
+
+// WordsOfSysbox are how sysbox-runc says that sysbox-mgr or sysbox-fs does not answer it.
+var WordsOfSysbox = []string{"failed to register with sysbox-mgr", "register with sysbox-fs", "register container with sysbox-fs"}
+
+// isHelper says that a socket is of a daemon that the runtime asks, and not of a runtime.
+func isHelper(socket string) bool {
+	return slices.ContainsFunc(helperSockets, func(s string) bool { return strings.Contains(socket, s) })
+}
 
 // withEach is each word with each ending.
 func withEach(words []string, endings ...string) []string {

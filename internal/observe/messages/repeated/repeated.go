@@ -27,6 +27,9 @@ func LostRuntime(reason string) []event.Field {
 		return []event.Field{event.FieldGone.Text("dockerd")}
 	case strings.Contains(reason, "dial unix") && scan.ContainsAny(reason, []string{"connection refused", "no such file or directory"}):
 		socket, _, _ := strings.Cut(scan.After(reason, "dial unix ", "dial unix:"), ".sock")
+		if isHelper(socket) {
+			return nil // the runtime itself has answered
+		}
 		fields := []event.Field{event.FieldGone.Text(daemon.RuntimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
 		if !strings.Contains(reason, "connection refused") {
 			fields = append(fields, event.FieldNoFile.Bool(true))
@@ -47,7 +50,7 @@ func LostRuntime(reason string) []event.Field {
 var NodeErrors = []string{
 	"did not receive an exit event", "no space left on device", "cannot allocate memory", "resource temporarily unavailable",
 	"input/output error", "read-only file system", "i/o timeout", "too many open files", "ttrpc: closed",
-	"failed to remove root filesystem", "dataset is busy", "device or resource busy", "is already in progress", "holding the xtables lock",
+	"failed to remove root filesystem", "dataset is busy", "sysbox-mgr: ", "sysbox-fs: ", "device or resource busy", "is already in progress", "holding the xtables lock",
 }
 
 // NetworkPlugin is the plugin of the CNI that an error says has failed (libcni ≥ 1.0); empty where
@@ -71,8 +74,12 @@ func NetworkPlugin(reason string) string {
 //	CreateContainer failed: Failed to check if grpc server is working: rpc error: code = DeadlineExceeded desc = timed out connecting to vsock 1217660058:1024: unknown
 //	… rpc error: code = DeadlineExceeded desc = timed out connecting to hybrid vsocket hvsock:///run/vc/vm/…
 //	… failed to create shim task: CreateContainerRequest timed out: context deadline exceeded: unknown
+//
+// Or of one of sysbox' daemons, that it did not answer sysbox-runc:
+//
+//	… failed to register container with sysbox-fs: rpc error: code = DeadlineExceeded desc = context deadline exceeded: unknown
 func IsGuestMute(reason string) bool {
-	return scan.ContainsAny(reason, []string{"timed out connecting to vsock", "timed out connecting to hybrid vsock", "ContainerRequest timed out"})
+	return scan.ContainsAny(reason, []string{"with sysbox-", "timed out connecting to vsock", "timed out connecting to hybrid vsock", "ContainerRequest timed out"})
 }
 
 // noPipe is Windows' word for a pipe that is not there.

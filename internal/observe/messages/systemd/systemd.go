@@ -528,6 +528,8 @@ var neededServices = []struct{ description, unit string }{
 	{"Login Service", "systemd-logind"},
 	{"User Login Management", "systemd-logind"},
 	{"systemd-logind.service", "systemd-logind"},
+	{"nodeadm-co", "nodeadm-config"}, // a console cuts it: "Failed to start nodeadm-co.service - EKS Nodeadm Config."
+	{"nodeadm-run.service", "nodeadm-run"},
 }
 
 // serviceNotStartedTexts are the starts of the lines that [serviceNotStarted] makes an event of.
@@ -590,7 +592,7 @@ func dependencyFailed(r *event.Record) (event.Event, bool) {
 
 // cannotRun are what systemd says of a unit whose program it cannot run.
 var cannotRun = []string{
-	": Failed at step ", ": Failed to execute ", ": Unable to locate executable ", ": Failed to load environment files", ": Failed to run 'start",
+	": Failed at step ", ": Failed to execute ", ": Unable to locate executable ", ": Failed to locate executable ", ": Failed to load environment files", ": Failed to run 'start",
 	": Failed to spawn 'start",
 }
 
@@ -619,6 +621,7 @@ func startCommandFailed(r *event.Record) (event.Event, bool) {
 //
 //	kubelet.service: Failed at step EXEC spawning /usr/bin/kubelet: No such file or directory      (219: "Failed at step EXEC spawning …" without its unit)
 //	kubelet.service: Unable to locate executable '/usr/bin/kubelet': No such file or directory      (≥ 248; ≥ 254 as "(kubelet)[4242]")
+//	nodeadm-config.service: Failed to locate executable /usr/bin/nodeadm: Permission denied      (252)
 //	kubelet.service: Failed to execute command: Permission denied
 //	kubelet.service: Failed to load environment files: No such file or directory
 //	kubelet.service: Failed to run 'start' task: No such file or directory      (≥ 254 "Failed to spawn 'start' task")

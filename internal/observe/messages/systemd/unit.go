@@ -31,6 +31,7 @@ var Units = table.Table{
 		},
 		{[]string{" Tasks: ", "\nTasks: ", " (limit: "}, unitTasks},
 		{[]string{"Main PID: "}, unitPID},
+		{[]string{"Unit kubelet.service "}, unitAbsent},
 	},
 }
 
@@ -71,6 +72,21 @@ func unitActive(r *event.Record) (event.Event, bool) {
 	}
 	e.Text = UnitText(e.Fields[0].Value.Text(), state)
 	return e, true
+}
+
+// unitAbsent is systemctl that knows no unit of the kubelet:
+//
+//	Unit kubelet.service could not be found.
+//	Failed to start kubelet.service: Unit kubelet.service not found.      (also: restart, enable; "not loaded." of stop)
+func unitAbsent(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Text)
+	e := event.New(
+		event.KindUnit, UnitText("kubelet.service", "not there"), event.FieldUnit.Text("kubelet.service"), event.FieldDaemon.Text("kubelet"),
+		event.FieldState.Text("not-found"),
+	)
+	e.Source = facts.Units
+	return e, r.Unit == "" && (strings.HasPrefix(said, "Unit ") || strings.HasPrefix(said, "Failed to ")) &&
+		(strings.HasSuffix(said, "Unit kubelet.service could not be found.") || strings.HasSuffix(said, "Unit kubelet.service not found."))
 }
 
 // parseSpan reads the lengths that systemd prints: 3min 2s, 2 weeks 3 days, 1h 4min.

@@ -19,7 +19,7 @@ import (
 // 28, crictl 1.11 to 1.36, ctr. The words of systemd's clients stand in the table of the bus.
 var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"annot connect to the Docker daemon", "error during connect: ", "Error response from daemon: "}, dockerFailed},
-	{[]string{"DeadlineExceeded", "failed to connect: ", "connect: connect endpoint ", "unable to determine runtime API version", "validate service connection"}, crictlFailed},
+	{[]string{"DeadlineExceeded", "failed to connect: ", "connect: connect endpoint ", "unable to determine runtime API version", "validate service connection", brokenOff[0], brokenOff[1]}, crictlFailed},
 	{[]string{"dial unix "}, socketRefused},
 	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n k8s"}, commandHangTold},
 	{[]string{"ctr: failed to ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
@@ -68,6 +68,9 @@ func daemonAnswered(text, reason string) event.Event {
 	return event.Event{}
 }
 
+// brokenOff are how grpc says that who was to answer has closed the connection (≤ 1.36, and later).
+var brokenOff = []string{"desc = transport is closing", "error reading from server: EOF"}
+
 // crictlFailed is crictl without an answer of the runtime:
 //
 //	FATA[0002] listing containers: rpc error: code = DeadlineExceeded desc = context deadline exceeded
@@ -75,12 +78,13 @@ func daemonAnswered(text, reason string) event.Event {
 //	FATA[0010] failed to connect: failed to connect, make sure you are running as root and the runtime has been started: context deadline exceeded
 //	time="…" level=fatal msg="unable to determine runtime API version: rpc error: code = Unavailable desc = connection error: …"
 //	[ERROR CRI]: container runtime is not running: output: time="…" level=fatal msg="validate service connection: …"      (kubeadm)
+//	FATA[0002] listing containers failed: rpc error: code = Unavailable desc = transport is closing      (the runtime has just ended; grpc ≥ 1.37 "error reading from server: EOF")
 //	time="…" level=fatal msg="validate service connection: CRI v1 runtime API is not implemented for endpoint \"unix:///run/containerd/containerd.sock\": rpc error: code = Unimplemented desc = unknown service runtime.v1.RuntimeService"
 func crictlFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	unserved := strings.Contains(text, noService)
 	said := r.Level == event.Fatal || strings.Contains(text, "[ERROR CRI]: ") // kubeadm repeats it
-	if r.Unit != "" || !said || !table.IsDeadline(text) && !isRefused(text) && !unserved {
+	if r.Unit != "" || !said || !table.IsDeadline(text) && !isRefused(text) && !unserved && !scan.ContainsAny(text, brokenOff) {
 		return event.Event{}, false
 	}
 	component := "cri"
@@ -208,6 +212,9 @@ func commandFailed(component, program, text string, refused bool) event.Event {
 	what := " is not answered in time"
 	if refused {
 		what = " finds nobody at the socket of " + cmp.Or(map[string]string{"cri": "the runtime"}[component], component)
+	}
+	if scan.ContainsAny(text, brokenOff) {
+		what = " loses its connection to the runtime, which ends, or is started anew"
 	}
 	if strings.Contains(text, noService) {
 		what = " finds that the runtime does not serve the CRI, or not that version of it"

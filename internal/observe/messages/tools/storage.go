@@ -13,15 +13,15 @@ import (
 
 // Storage is what those say who look after the node's volumes: multipathd (0.4.9 to 0.11), dmeventd
 // of LVM 2, iscsid, ZFS' zed and zpool (0.8 to 2.3), and the liveness probe of CSI drivers (1.0 to
-// 2.16), which runs beside each of them.
-var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: []table.Row{
+// 2.16), which runs beside each of them. What journald cannot write it says in the kernel's log.
+var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProgram, "kernel"}, Unnamed: "node", Rows: []table.Row{
 	{[]string{": remaining active paths: "}, multipathPathsLeft},
 	{[]string{": remaining active paths: 1"}, multipathLastPath},
 	{[]string{": Disable queueing", " failed faulty ", " checker reports path is down", ": mark as failed", "checker failed path ", ": path offline"}, multipathFailed},
 	{[]string{"WARNING: Thin pool "}, thinPoolFull},
 	{append(failedPools, "twi-aotz--", "twi-aot---"), thinPoolListed},
 	{[]string{" out_of_data_space ", " thin-pool Fail"}, thinPoolStatus},
-	{[]string{"Failed to write entry (", "Failed to create new system journal: "}, journalFull},
+	{[]string{"Failed to write entry ", "Failed to create new system journal: ", "Failed to rotate /"}, journalFull},
 	{[]string{"left on logging partition", "write error - see https://www.rsyslog"}, logDiskFull},
 	{[]string{"Kernel reported iSCSI connection ", ":3260 failed (", "cannot make a connection to "}, iscsiLost},
 	{[]string{"Fail event detected on md device", "DegradedArray event detected on md", "[2/1] [_U]", "[2/1] [U_]"}, raidArrayFailed},
@@ -229,9 +229,26 @@ func logDiskFull(r *event.Record) (event.Event, bool) {
 //
 //	systemd-journald[611]: Failed to write entry (23 items, 765 bytes), ignoring: No space left on device      (248 and later "… despite vacuuming, ignoring: …")
 //	systemd-journald[611]: Failed to write entry (23 items, 765 bytes), ignoring: Read-only file system      (also: Input/output error)
+//	systemd-journald[611]: Failed to write entry to /var/log/journal/<id>/system.journal (28 items, 1142 bytes) despite vacuuming, ignoring: Input/output error (Dropped 24 similar message(s))      (≥ 254)
+//	systemd-journald[611]: Failed to write entry (20 items, 960 bytes), ignoring: Bad message      (its own file is damaged)
+//	systemd-journald[611]: Failed to rotate /var/log/journal/<id>/system.journal: Read-only file system
 //	systemd-journald[611]: Failed to create new system journal: No space left on device
 func journalFull(r *event.Record) (event.Event, bool) {
-	said := strings.TrimSpace(r.Message())
+	e, ok := journalRefused(r)
+	e.Component = "node" // whichever log has it
+	return e, ok
+}
+
+func journalRefused(r *event.Record) (event.Event, bool) {
+	said, _, _ := strings.Cut(strings.TrimSpace(r.Message()), " (Dropped ")
+	if r.Unit == "kernel" && !strings.HasPrefix(said, "systemd-journald[") {
+		return event.Event{}, false
+	}
+	if strings.HasSuffix(said, ", ignoring: Bad message") {
+		return event.New(
+			event.KindIOError, "journald writes no more: its own file is damaged", event.FieldPath.Text("system.journal"), event.FieldCall.Text("write"),
+		), true
+	}
 	if strings.HasSuffix(said, ": Read-only file system") {
 		return event.New(
 			event.KindWriteRefused, "the file system is read-only at /var/log/journal", event.FieldPath.Text("/var/log/journal"),

@@ -1,0 +1,53 @@
+package kubelet
+
+import (
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+)
+
+// tunnelTexts are how those say it who use the tunnel of the API server, or keep it up:
+// konnectivity (apiserver-network-proxy 0.0.12 to 0.34), and the SSH tunnels before it.
+var tunnelTexts = []string{"No agent available", "dial timeout, backstop", "cannot connect once", "No SSH tunnels currently open"}
+
+// tunnelWords say what is wrong with the tunnel.
+var tunnelWords = map[string]string{
+	"no-agent":   "the API server has no way to the nodes: no agent of its tunnel is connected",
+	"unanswered": "the API server had no answer through its tunnel within 30 s",
+	"agent":      "an agent of the API server's tunnel does not reach the server of the tunnel",
+}
+
+// tunnelBroken is the way from the API server to the nodes, which agents on the nodes open, and
+// which does not carry what is sent. The kubelet's own requests go another way.
+//
+//	Error from server: error dialing backend: No agent available
+//	server.go:528] "Failed to get a backend" err="No agent available" dialID=896810405210690112      (konnectivity-server)
+//	Error from server: Get "https://10.0.0.26:10250/containerLogs/…": dial timeout, backstop
+//	failed calling webhook "x.y.z": failed to call webhook: Post "https://x.y.svc:443/…": dial timeout, backstop
+//	clientset.go:183] "cannot connect once" err="rpc error: code = Unavailable desc = connection error: …"      (konnectivity-agent)
+//	Get "https://10.0.0.26:10250/…": No SSH tunnels currently open. Were the targets able to accept an ssh-key for user "gke-…"?
+func tunnelBroken(r *event.Record) (event.Event, bool) {
+	raw := strings.ReplaceAll(r.Raw, `\`, "")
+	what, said := "no-agent", tunnelTexts[0]
+	for i, kind := range []string{"no-agent", "unanswered", "agent", "no-agent"} {
+		if strings.Contains(raw, tunnelTexts[i]) {
+			what, said = kind, tunnelTexts[i]
+			break
+		}
+	}
+	before, after, _ := strings.Cut(raw, said)
+	reported := strings.HasSuffix(strings.TrimRight(before, `" `), ":") || strings.HasSuffix(before, `="`) || before == ""
+	e := ofCluster(event.KindTunnelBroken, tunnelWords[what], event.FieldWhat.Text(what))
+	if what == "agent" {
+		e.AddFields(event.FieldError.Text(table.Clip(table.ErrorOf(r))))
+		return e, strings.Contains(before, "clientset.go:")
+	}
+	if _, url, ok := strings.Cut(before, "https://"); ok {
+		target, _, _ := strings.Cut(url, "/")
+		e.AddFields(event.FieldTarget.Text(target))
+		e.Text += ", on the way to " + target
+	}
+	// what somebody explains is no report of it
+	return e, reported && (after == "" || strings.ContainsAny(after[:1], "\"\n.,} "))
+}
