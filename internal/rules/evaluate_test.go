@@ -132,7 +132,7 @@ func TestVersions(t *testing.T) {
 		tl.Facts = unknown
 		f := find(t, Evaluate(only(t, "slow-disk"), tl), "slow-disk")
 		require.Equal(t, language.Likely, f.Verdict)
-		require.Contains(t, f.Notes, "containerd.version is not shown (affected: <1.7.4): without it this cause is very probable, and not proven")
+		require.Contains(t, f.Notes, "containerd.version is unknown (affected: <1.7.4): without it this cause is very probable, and not proven")
 	}
 }
 

@@ -401,7 +401,7 @@ func (b *SourceBuilder) AddBoot(rec *event.Record) {
 	b.Boots = append(b.Boots, boot)
 }
 
-// AddTold keeps what the words of a record say of the wall clock, whose stamp is the time since boot.
+// AddTold keeps what a record stamped with the time since boot says of the wall clock.
 func (b *SourceBuilder) AddTold(rec *event.Record, at event.Time) {
 	b.Told = append(b.Told, Boot{Uptime: uptimeOf(rec.Time), At: at, Line: rec.Pos.Line})
 }

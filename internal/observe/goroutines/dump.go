@@ -418,7 +418,7 @@ func (o *dumpObserver) crashEvent() (event.Event, bool) {
 func (o *dumpObserver) threadEvent() (event.Event, bool) {
 	last := o.d.Crash.Text
 	return event.Event{
-		Kind: event.KindForkFailed, Component: o.component, Source: "goroutines." + o.component,
+		Kind: event.KindForkFailed, Component: cmp.Or(o.component, "node"), Source: "goroutines." + o.component,
 		Text: "no thread can be made, the process aborts", Fields: []event.Field{event.FieldFatal.Bool(true)},
 		Evidence: []event.Quote{o.d.Crash},
 	}, crash.IsOfThread(last) && (o.component != "" || !strings.HasPrefix(last, "runtime: program "))
