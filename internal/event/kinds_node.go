@@ -129,8 +129,8 @@ var nodeKinds = []KindInfo{
 		measure(FieldUsedPercent, "%", "how much of the space is used"),
 		measure(FieldInodesPercent, "%", "how many of the inodes are used"),
 	}},
-	{Kind: KindContainerState, About: "a container or sandbox that a listing shows in a state that does not last, or should not", IDs: []Key{FieldContainer, FieldSandbox, FieldPod}, Fields: []FieldInfo{
-		text(FieldState, "as printed: Dead, Removal In Progress, Unknown"),
+	{Kind: KindContainerState, About: "a container or sandbox that a listing or the kubelet shows in a state that does not last, or should not", IDs: []Key{FieldPID, FieldContainer, FieldSandbox, FieldPod}, Fields: []FieldInfo{
+		text(FieldState, "as printed: Dead, Removal In Progress, Unknown, CrashLoopBackOff"),
 		text(FieldName, "of the container"),
 	}},
 	{Kind: KindDeviceLoad, About: "a block device that was busy all the time, or slow, as iostat or sar measured it", Fields: []FieldInfo{

@@ -118,7 +118,7 @@ var systemdKinds = []KindInfo{
 		text(FieldHow, "as killed 9/KILL or oom-kill"),
 	}},
 	{Kind: KindUnitTimeout, About: "such a unit took longer than systemd allows", IDs: ofLine, Fields: []FieldInfo{
-		unitName, unitDaemon, unitRuntime,
+		unitName, unitDaemon, unitRuntime, backAfter,
 		oneOf(FieldWhat, "what took too long: to start, to stop, to end after SIGKILL, or to send the sign of life that WatchdogSec= asks for", "start", "stop", "kill", "watchdog"),
 		text(FieldLimit, "as written"),
 	}},

@@ -227,7 +227,7 @@ func dateFiles(inc *Incident) {
 }
 
 // findWindow is when it happened: the stalls and the root finding; without both, what the evidence
-// spans.
+// spans, and else the signs or the node's conditions.
 func findWindow(inc *Incident) timeline.Window {
 	var w timeline.Window
 	for _, s := range inc.Timeline.Stalls {
@@ -250,6 +250,13 @@ func findWindow(inc *Incident) timeline.Window {
 	if w.IsZero() {
 		for _, s := range inc.Result.Signs {
 			w = w.Union(s.Window)
+		}
+	}
+	if w.IsZero() { // from when to when the conditions of a node held that is described
+		for _, e := range inc.Timeline.Events {
+			if e.Kind == event.KindNodeCondition && e.Start.Known {
+				w = w.Union(timeline.Window{Start: e.Start.T, End: e.Last().T})
+			}
 		}
 	}
 	return w

@@ -11,6 +11,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/loss"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/observe/threads"
 	"github.com/plegdiag/plegdiag/internal/parse"
@@ -48,6 +49,9 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 		if rec.Wanted && rec.Text != event.RebootBanner {
 			nameForeignUnit(&rec, *f.place)
 			log.addLoss(&rec)
+			if at, ok := messages.ToldClock(&rec); ok && len(source.Told) < maxTold {
+				source.AddTold(&rec, at)
+			}
 			found := dumps.Add(&rec)
 			f.addFoundDumps(found)
 			if n := len(found); n > 0 && found[n-1].Source.Line == rec.Pos.Line {
@@ -81,6 +85,9 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	}
 	f.account.Component = f.mainComponent()
 }
+
+// maxTold bounds the lines of one source that tell the wall clock in their words.
+const maxTold = 256
 
 // spareRows keeps the memory of small logs: bundles hold 50 000.
 var spareRows sync.Pool

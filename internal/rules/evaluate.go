@@ -147,7 +147,7 @@ func (x *index) checkVersions(r *language.Rule) (limit language.Verdict, notes [
 		case !known:
 			limit = language.Likely
 			notes = append(notes,
-				fmt.Sprintf("%s is unknown (affected: %s): the verdict is capped at likely", v.Fact, v.Affected))
+				fmt.Sprintf("%s is unknown (affected: %s): without it this cause is very probable, and not proven", v.Fact, v.Affected))
 		case !in:
 			why := fmt.Sprintf("%s %s is not affected (%s is)", v.Fact, event.OneLine(fact.Value), v.Affected)
 			return language.RuledOut, nil, &Dismissed{r.ID, why, fact.Evidence}
@@ -405,7 +405,7 @@ func (s *search) writeNotes(m *match, said template.Seen) (notes []string, now [
 		}
 	}
 	if m.timeOnly {
-		notes = append(notes, "only time ties the steps together: the verdict is capped at likely")
+		notes = append(notes, "nothing but their times ties the steps together: this cause is very probable, and not proven")
 	}
 	return notes, now
 }

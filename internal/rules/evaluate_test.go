@@ -132,7 +132,7 @@ func TestVersions(t *testing.T) {
 		tl.Facts = unknown
 		f := find(t, Evaluate(only(t, "slow-disk"), tl), "slow-disk")
 		require.Equal(t, language.Likely, f.Verdict)
-		require.Contains(t, f.Notes, "containerd.version is unknown (affected: <1.7.4): the verdict is capped at likely")
+		require.Contains(t, f.Notes, "containerd.version is unknown (affected: <1.7.4): without it this cause is very probable, and not proven")
 	}
 }
 
@@ -278,7 +278,7 @@ verdict: {confirmed: one and two, possible: two}
 	f := find(t, Evaluate(cat, line(ev("a", when(1)), ev("b", when(2)))), "together")
 	require.Equal(t, language.Likely, f.Verdict)
 	require.Equal(t, "(one 50×1 + two 50×0.5)/100 = 0.75", f.Formula)
-	require.Contains(t, f.Notes, "only time ties the steps together: the verdict is capped at likely")
+	require.Contains(t, f.Notes, "nothing but their times ties the steps together: this cause is very probable, and not proven")
 	f = find(t, Evaluate(cat, line(ev("a", when(1)), ev("b", when(3600)))), "together")
 	require.Equal(t, language.Possible, f.Verdict, "what no edge ties has to lie near in time")
 }

@@ -675,13 +675,15 @@ const maxNotSeen = 3
 
 // listNotSeen names the tells that were not seen, in words. It leaves out a tell of which some
 // events were seen, though too few: they are there. It leaves out one that a listing shows to be
-// otherwise, and one of collect itself, which nobody looks for. It also leaves out what the line
-// that was seen could have said, and did not.
+// otherwise, one of collect itself, which nobody looks for, and one that cannot be with what was
+// seen. It also leaves out what the line that was seen could have said, and did not.
 func (s *search) listNotSeen(w *weighing) []string {
 	var all []string
 	for i := range s.rule.Tells {
 		t := &s.rule.Tells[i]
-		seen := slices.ContainsFunc(w.tells, func(other sign) bool { return other.rule == t }) || len(s.index.findHits(&t.Compiled.Events).events) > 0 || s.index.showsOtherState(t)
+		seen := slices.ContainsFunc(w.tells, func(other sign) bool {
+			return other.rule == t || t.NeverWith != "" && other.rule.ID == t.NeverWith
+		}) || len(s.index.findHits(&t.Compiled.Events).events) > 0 || s.index.showsOtherState(t)
 		if words := t.Describe(s.rule); !seen && words != "" && !isOfCollect(t) && !isAlternative(t, w.tells) && len(all) < maxNotSeen {
 			all = append(all, words)
 		}

@@ -255,7 +255,7 @@ func (p *parser) takeDelveFrame(s string, at int) bool {
 }
 
 // crashMarks are how the last words of a Go program begin, before the goroutine that said them.
-var crashMarks = [...]string{"panic: ", "fatal error: ", "runtime: program ", "SIGABRT: ", "SIGQUIT: ", "SIGSEGV: "}
+var crashMarks = [...]string{"panic: ", "fatal error: ", "runtime: program ", "runtime: failed to create new OS thread", "runtime/cgo: pthread_create failed", "SIGABRT: ", "SIGQUIT: ", "SIGSEGV: "}
 
 // noteCrash keeps the line that says why the program ended, the first of several.
 func (p *parser) noteCrash(s string, at int) {

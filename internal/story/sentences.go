@@ -72,7 +72,7 @@ const (
 	stepsSeen        = "every deciding step was seen"
 	someStepsSeen    = "not every deciding step was seen"
 	tiedByTime       = "every deciding step was seen, but nothing except their times ties them together"
-	neverSurer       = "its steps were seen; for this cause the verdict is capped at likely"
+	neverSurer       = "its steps were seen; they make this cause very probable, and cannot prove it"
 	signsAndEffect   = "its signs were seen together with what it does"
 	onlySigns        = "its signs alone were seen"
 	notSeen          = "not seen: %s"

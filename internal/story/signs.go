@@ -23,6 +23,28 @@ type Sign struct {
 	kind event.Kind
 }
 
+// isOfWorkload says that an event is a container's own trouble: the runtime starts it, and it ends.
+// On a node that is well it is nobody else's; where nothing else is shown, it is what the input is
+// about.
+func isOfWorkload(e *event.Event) bool { return e.FieldText(event.FieldState) == "CrashLoopBackOff" }
+
+// listWorkload returns the first sign of each container that ends again and again.
+func listWorkload(tl *timeline.Timeline) (signs []Sign) {
+	for _, e := range tl.Events {
+		if !isOfWorkload(e) || len(e.Evidence) == 0 {
+			continue
+		}
+		i := slices.IndexFunc(signs, func(s Sign) bool { return s.Text == e.Text })
+		switch {
+		case i >= 0:
+			signs[i].Count += e.Count()
+		case len(signs) < maxSigns:
+			signs = append(signs, Sign{e.Text, e.Count(), e.Evidence[:1], findWindow(e), e.Kind})
+		}
+	}
+	return signs
+}
+
 // maxSigns bounds the signs that are named.
 const maxSigns = 3
 
@@ -41,7 +63,7 @@ func listSignsBut(tl *timeline.Timeline, stalled bool, explained func(*event.Eve
 	begun := findBegun(tl)
 	var all []*said
 	for _, e := range tl.Events {
-		if isRoutine(e) || stalled && isOfStall(e) || begun.isOver(e) || explained != nil && explained(e) {
+		if isRoutine(e) || isOfWorkload(e) || stalled && isOfStall(e) || begun.isOver(e) || explained != nil && explained(e) {
 			continue
 		}
 		if byText[e.Kind] == nil {

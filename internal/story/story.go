@@ -69,6 +69,11 @@ func Tell(catalog *language.Catalog, tl *timeline.Timeline, node Node, answers r
 	about := s.findSubject()
 	signs := listSigns(tl, s.isStalled())
 	state := s.findState(about, signs)
+	if state == Unrecognised {
+		if signs = listWorkload(tl); len(signs) > 0 {
+			state = Signs
+		}
+	}
 	switch {
 	case state <= Stalled:
 		result.Signs = signs

@@ -44,7 +44,7 @@ type Source struct {
 	Foreign bool
 	Earlier bool // it is of a boot before the last one
 	// Boots are moments with two stamps: wall clock and time since boot.
-	Boots []Boot
+	Boots, Told []Boot // Told: the wall clock stands in the words of a line that has no date
 	// Modified is when the file was last written, by the archive that it came in; zero when
 	// unknown.
 	Modified time.Time

@@ -401,6 +401,11 @@ func (b *SourceBuilder) AddBoot(rec *event.Record) {
 	b.Boots = append(b.Boots, boot)
 }
 
+// AddTold keeps what a record stamped with the time since boot says of the wall clock.
+func (b *SourceBuilder) AddTold(rec *event.Record, at event.Time) {
+	b.Told = append(b.Told, Boot{Uptime: uptimeOf(rec.Time), At: at, Line: rec.Pos.Line})
+}
+
 // fewMap is a map that is small while it holds few: most files have one writer on one host, and a
 // bundle may hold 50 000 files. The zero value is empty.
 type fewMap[K comparable, V any] struct {

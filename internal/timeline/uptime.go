@@ -47,8 +47,8 @@ func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 		c := r.clockOf(file)
 		for i, run := range runs {
 			basis := "its lines that carry both clocks"
-			anchors := sortByUptime(findAnchors(sources,
-				func(s *Source, line int) bool { return s.File == file && run.containsLine(line) }))
+			mine := func(s *Source, line int) bool { return s.File == file && run.containsLine(line) }
+			anchors := sortByUptime(findAnchors(sources, false, mine))
 			if len(anchors) == 0 {
 				anchors = anchorsFromSharedLines(run.stamps, dated)
 				basis = "lines that another file holds with the wall clock"
@@ -57,6 +57,9 @@ func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 			if len(anchors) == 0 && len(last) > 0 && ofLast && !run.isOfOtherBoot(last, dated, sources) {
 				anchors, basis = last, "lines of the last boot that carry both clocks"
 				c.addNote("no line shows that it is of that boot")
+			}
+			if len(anchors) == 0 { // the clock of the hardware may be wrong
+				anchors, basis = sortByUptime(findAnchors(sources, true, mine)), "what its lines say of the clock"
 			}
 			run.resolve(anchors, basis, c)
 			if len(runs) == 1 && len(anchors) > 0 {
@@ -144,12 +147,16 @@ func kernelContentOf(e *event.Event) content {
 // maxSame bounds the moments of one content that are tried.
 const maxSame = 32
 
-// findAnchors returns the lines of sources that carry both clocks and that want accepts. Lines
-// whose uptime is only that of the reading count only where there are no others.
-func findAnchors(sources []Source, want func(s *Source, line int) bool) []Boot {
+// findAnchors returns the lines of sources that carry both clocks (told: in their words) and that
+// want accepts. Those whose uptime is that of the reading count only where there are no others.
+func findAnchors(sources []Source, told bool, want func(s *Source, line int) bool) []Boot {
 	var at, read []Boot
 	for i := range sources {
-		for _, b := range sources[i].Boots {
+		boots := sources[i].Boots
+		if told {
+			boots = sources[i].Told
+		}
+		for _, b := range boots {
 			switch {
 			case !b.At.Known || b.At.Lacks != 0 || !event.Plausible(b.At.T) || !want(&sources[i], b.Line):
 			case b.Read:
@@ -168,7 +175,7 @@ func findAnchors(sources []Source, want func(s *Source, line int) bool) []Boot {
 // anchorsOfLastBoot returns the anchors of the last boot that was seen, in the order of the time
 // since boot.
 func anchorsOfLastBoot(sources []Source) []Boot {
-	all := findAnchors(sources, func(*Source, int) bool { return true })
+	all := findAnchors(sources, false, func(*Source, int) bool { return true })
 	slices.SortFunc(all, func(a, b Boot) int { return cmp.Or(a.At.T.Compare(b.At.T), cmp.Compare(a.Uptime, b.Uptime)) })
 	from := len(all)
 	for from > 0 && (from == len(all) || all[from-1].Uptime <= all[from].Uptime ||

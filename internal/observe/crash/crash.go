@@ -15,8 +15,9 @@ import (
 //	panic: runtime error: invalid memory address or nil pointer dereference
 //	fatal error: concurrent map read and map write
 //	runtime: program exceeds 10000-thread limit
+//	runtime: failed to create new OS thread (have 41 already; errno=11)
 func Read(program, line string) (e event.Event, ok bool) {
-	for _, mark := range []string{"panic: ", "fatal error: ", "runtime: program "} {
+	for _, mark := range []string{"panic: ", "fatal error: ", "runtime: program ", "runtime: ", "runtime/cgo: "} {
 		if reason, ok := strings.CutPrefix(line, mark); ok {
 			return Event(program, "crashes", reason), true
 		}
@@ -43,4 +44,16 @@ func isDatabaseDamaged(reason string) bool {
 		"invalid database",
 	}, func(words string) bool { return strings.Contains(reason, words) }) ||
 		strings.HasPrefix(reason, "page ") && strings.HasSuffix(reason, " already freed")
+}
+
+// IsOfThread says that a Go program ends because it can make no thread; the line begins with the
+// reason:
+//
+//	runtime/cgo: pthread_create failed: Resource temporarily unavailable
+//	runtime: failed to create new OS thread (have 41 already; errno=11)
+//	runtime: program exceeds 10000-thread limit
+func IsOfThread(line string) bool {
+	return strings.HasPrefix(line, "runtime/cgo: pthread_create failed: Resource temporarily unavailable") ||
+		strings.HasPrefix(line, "runtime: failed to create new OS thread") && strings.Contains(line, "errno=11") ||
+		strings.HasPrefix(line, "runtime: program exceeds ") && strings.Contains(line, "-thread limit")
 }

@@ -96,6 +96,9 @@ func Dump(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
 	if dead {
 		dst = append(dst, crashed)
 	}
+	if e, ok := o.threadEvent(); ok {
+		dst = append(dst, e)
+	}
 	for i := range d.Goroutines {
 		g := &d.Goroutines[i]
 		told := o.tellsOf(g)
@@ -424,6 +427,17 @@ func (o *dumpObserver) crashEvent() (event.Event, bool) {
 	e.Component, e.Source = o.component, "goroutines."+o.component
 	e.Evidence = []event.Quote{o.d.Crash}
 	return e, ok && o.component != ""
+}
+
+// threadEvent is a program that gave up because it could make no thread. Whose process it was
+// does not matter where the kernel refused it: the limit may be the node's. Go's own limit is not.
+func (o *dumpObserver) threadEvent() (event.Event, bool) {
+	last := o.d.Crash.Text
+	return event.Event{
+		Kind: event.KindForkFailed, Component: cmp.Or(o.component, "node"), Source: "goroutines." + o.component,
+		Text: "no thread can be made, the process aborts", Fields: []event.Field{event.FieldFatal.Bool(true)},
+		Evidence: []event.Quote{o.d.Crash},
+	}, crash.IsOfThread(last) && (o.component != "" || !strings.HasPrefix(last, "runtime: program "))
 }
 
 // waiterEvent is a goroutine that waits for a lock whose holder is known.

@@ -37,7 +37,7 @@ func Literals() []string {
 			all = append(all, row.Literals...)
 		}
 	}
-	all = slices.Concat(all, dumpLiterals, traceLiterals, taskStates, loss.Literals(), []string{tools.DetectorWords})
+	all = slices.Concat(all, clockLiterals, dumpLiterals, traceLiterals, taskStates, loss.Literals(), []string{tools.DetectorWords})
 	slices.Sort(all)
 	return slices.Compact(all)
 }

@@ -115,6 +115,8 @@ func (t *listings) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 		return t.nodes.appendEvent(dst, &k)
 	case "nodes":
 		return appendListedNode(dst, e)
+	case "pods":
+		return appendListedPod(dst, e)
 	case "sar":
 		return t.activity.takeRow(dst, e)
 	case "docker", "crictl", "tasks":

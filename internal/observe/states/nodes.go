@@ -50,6 +50,15 @@ func (n *nodes) addName(name string) {
 	}
 }
 
+// addNode notes the node that kubectl describes.
+func (n *nodes) addNode(name string, e *snapshots.Datum) {
+	if name == "" || strings.ContainsAny(name, "<> ") { // <unset>
+		return
+	}
+	n.addName(name)
+	n.hosts = facts.Append(n.hosts, facts.Kubernetes, "node.name", name, quoteOf(e))
+}
+
 // addVersion notes a version of the node's software. That of the runtime says which runtime it is:
 // containerd://1.6.20.
 func (n *nodes) addVersion(fact, value string, q event.Quote) {
@@ -189,6 +198,13 @@ func (n *nodes) keepReadiness(reason string, at event.Time, quotes []event.Quote
 // finishFile tells conditions of all nodes, and what only one node can have.
 func (n *nodes) finishFile(dst []event.Event) []event.Event {
 	one := len(n.names) <= 1
+	for name := range n.names {
+		for i := range n.conditions {
+			if c := &n.conditions[i]; one && c.node == "" { // the name stood below them
+				c.node = name
+			}
+		}
+	}
 	for i := range n.conditions {
 		if i < maxListed {
 			dst = n.conditions[i].appendEvents(dst, one)
@@ -377,4 +393,20 @@ func appendListedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
 	ev.Fields = []event.Field{event.FieldNode.Text(name), event.FieldCondition.Text("Ready"), event.FieldStatus.Text(ready)}
 	ev.Text = "node " + name + " is " + status
 	return append(dst, ev)
+}
+
+// appendListedPod is a row of kubectl get pods whose container ends each time it is started. What
+// else a pod may wait for, a row does not say.
+func appendListedPod(dst []event.Event, e *snapshots.Datum) []event.Event {
+	if !strings.HasSuffix(column(e, "STATUS"), "CrashLoopBackOff") { // or Init:CrashLoopBackOff
+		return dst
+	}
+	return append(dst, crashLoop("", column(e, "NAMESPACE"), column(e, "NAME"), e))
+}
+
+// crashLoop is a container that a listing shows so.
+func crashLoop(name, namespace, pod string, e *snapshots.Datum) event.Event {
+	ev := kubelet.CrashLoop(name, namespace, pod)
+	ev.Component, ev.Source, ev.Evidence = "kubernetes", facts.Kubernetes, []event.Quote{quoteOf(e)}
+	return ev
 }

@@ -16,9 +16,11 @@ import (
 type outline struct {
 	server  *snapshots.Datum // "Version" of a server that has not said yet which one it is
 	runtime string           // RuntimeName of crictl version
-	node    string           // of kubectl describe
+	node    string           // of kubectl describe: its name or, without that, the lease's holder or the host
 	nodes   nodes
-	taken   taken
+	// of kubectl describe pod
+	namespace, pod string
+	taken          taken
 }
 
 // outlineSettings are names that stand alone for what they say, wherever they are.
@@ -95,6 +97,9 @@ func (o *outline) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 		}
 		dst = addFact(dst, facts.Config, s.fact, value, e)
 	}
+	if n := len(e.Path); name == "Reason" && e.Value == "CrashLoopBackOff" && n > 2 { // of describe pod
+		dst = append(dst, crashLoop(e.Path[n-3], o.namespace, o.pod, e))
+	}
 	o.taken.takeClock(name, e.Value)
 	dst = o.appendVersions(dst, name, e)
 	for _, v := range nodeVersions {
@@ -119,8 +124,13 @@ func (o *outline) appendVersions(dst []event.Event, name string, e *snapshots.Da
 	switch {
 	case name == "Name" && n == 1:
 		o.node = e.Value
-	case name == "Roles" && n == 1:
-		o.nodes.addName(o.node)
+	case name == "Namespace" && n == 1: // what was named is no node
+		o.namespace, o.pod, o.node = e.Value, o.node, ""
+	case (name == "Roles" || name == "Role") && n == 1:
+		o.nodes.addNode(o.node, e)
+	case o.node == "" && n == 2 && (name == "HolderIdentity" && e.Path[0] == "Lease" || name == "Hostname" && e.Path[0] == "Addresses"):
+		o.node = e.Value // the first lines were left out
+		o.nodes.addNode(o.node, e)
 	case name == "RuntimeName":
 		o.runtime = e.Value
 	case name == "RuntimeVersion":

@@ -136,11 +136,12 @@ const (
 	sourceTable           // chronyc sources, ntpq -p
 	taskTable             // ctr task ls, runc list
 	imageTable            // crictl images, docker images
+	podTable              // kubectl get pods
 )
 
 // String is what the table lists, as the program that prints it is called.
 func (k tableKind) String() string {
-	return [...]string{"", "ps", "df", "free", "units", "events", "nodes", "crictl", "docker", "jobs", "devices", "cpu", "vmstat", "bus", "files", "sar", "sources", "tasks", "images"}[k]
+	return [...]string{"", "ps", "df", "free", "units", "events", "nodes", "crictl", "docker", "jobs", "devices", "cpu", "vmstat", "bus", "files", "sar", "sources", "tasks", "images", "pods"}[k]
 }
 
 // column is one of a table.
@@ -188,6 +189,7 @@ var headers = []struct {
 	{criTable, "POD", []string{"MEM", "CPU"}, true},
 	{dockerTable, "CONTAINER", []string{"MEM", "PIDS"}, true},
 	{imageTable, "IMAGE", []string{"TAG", "ID", "SIZE"}, true},
+	{podTable, "", []string{"NAME", "READY", "STATUS", "RESTARTS"}, true},
 	{imageTable, "REPOSITORY", []string{"TAG", "ID", "SIZE"}, true},
 }
 

@@ -38,6 +38,9 @@ type TellRule struct {
 	// Unless is an effect that says the same and says it better: where it is seen, this tell or effect
 	// does not count. Of an effect it is one that stands before it.
 	Unless string
+	// NeverWith is another tell of the rule with which this one cannot be: where that one is seen,
+	// nobody looks for this one. Empty for none.
+	NeverWith string `yaml:"never_with"`
 	// Role says of an effect that only rules of the role notready count it, and no other effect counts
 	// for them: what makes a node not ready is no sign that something waits. Empty for the others.
 	Role string
@@ -79,6 +82,11 @@ func (c *compiler) compileTells() {
 			c.errorf(yamlfile.Place{"tells"}, "id %q is taken", t.ID)
 		}
 		taken[t.ID] = true
+	}
+	for i := range r.Tells {
+		if other := r.Tells[i].NeverWith; other != "" && !taken[other] {
+			c.errorf(yamlfile.Place{"tells", i, "never_with"}, "%q is no tell of the rule", other)
+		}
 	}
 }
 

@@ -85,6 +85,10 @@ func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
 			if name := name(); name != "" {
 				of(name).ends = append(of(name).ends, s)
 			}
+		case event.KindUnitTimeout: // systemd kills what does not stop in time
+			if name := name(); name != "" && e.FieldText(event.FieldWhat) == "stop" {
+				of(name).ends = append(of(name).ends, s)
+			}
 		case event.KindCrash:
 			of(e.Component).ends = append(of(e.Component).ends, s)
 		case event.KindOperator:
@@ -135,7 +139,7 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 	for _, s := range l.ends {
 		if s.at.After(last) && !s.at.After(group[len(group)-1].at) && at.Sub(s.at) <= endBefore {
 			ends = append(ends, s)
-			if s.Kind == event.KindUnitStop || s.Kind == event.KindUnitExit {
+			if s.Kind == event.KindUnitStop || s.Kind == event.KindUnitExit || s.Kind == event.KindUnitTimeout {
 				back := max(0, at.Sub(s.at))
 				s.Event.AddFields(event.FieldBackAfter.Duration(back))
 				if s.Kind == event.KindUnitExit {
@@ -198,6 +202,7 @@ func explainEnd(ends []sign) (how, why string) {
 	for _, s := range ends {
 		what := s.Event.FieldText(event.FieldHow)
 		switch {
+		case s.Kind == event.KindUnitTimeout: // a stop may follow a start that took too long
 		case s.Kind == event.KindUnitStop:
 			return "asked", "systemd was told to stop it"
 		case s.Kind == event.KindOOMKill || strings.HasPrefix(what, "oom-kill"):

@@ -532,9 +532,17 @@ func FindSyncError(text string) (method string) {
 }
 
 // syncError is the call that the sync of a pod says has run into its deadline, or has failed in a
-// network plugin. It repeats what the client's line says, and is all that many tickets hold.
+// network plugin. It repeats what the client's line says, and is all that many tickets hold. Or it
+// is a container that ends each time it is started:
+//
+//	failed to "StartContainer" for "web" with CrashLoopBackOff: "back-off 5m0s restarting failed container=web pod=web-0_default(uid)"
 func syncError(r *event.Record) (event.Event, bool) {
 	text := cmp.Or(table.ErrorOf(r), scan.After(r.Message(), ", skipping: "))
+	if name := scan.FirstWord(scan.After(text, "restarting failed container=")); name != "" {
+		pod, _, _ := strings.Cut(scan.FirstWord(scan.After(text, " pod=")), "(")
+		pod, namespace, _ := strings.Cut(pod, "_")
+		return CrashLoop(name, namespace, pod), true
+	}
 	method := FindSyncError(text)
 	if method == "" || !table.IsDeadline(text) && repeated.NetworkPlugin(text) == "" && !scan.ContainsAny(text, networkFailures) && !strings.Contains(text, notKilled) {
 		return event.Event{}, false
@@ -543,6 +551,22 @@ func syncError(r *event.Record) (event.Event, bool) {
 	e.IDs.Container = ""
 	e.AddFields(event.FieldCaller.Bool(true))
 	return e, ok
+}
+
+// CrashLoop is a container that the runtime starts, and that ends each time. Its name and its pod
+// are empty where they are not known.
+func CrashLoop(name, namespace, pod string) event.Event {
+	what := "a container"
+	if name != "" {
+		what = "container " + name
+	}
+	if pod != "" {
+		what += " of pod " + pod
+	}
+	e := event.New(event.KindContainerState, "the runtime starts "+what+", and it ends each time (CrashLoopBackOff)", event.FieldState.Text("CrashLoopBackOff"))
+	e.AddText(event.FieldName, name)
+	e.IDs.Pod = strings.Trim(namespace+"/"+pod, "/")
+	return e
 }
 
 // notKilled is in dockerd's answer about a container that outlives SIGKILL.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/crash"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
@@ -59,7 +60,7 @@ func Append(dst []event.Event, message string, at event.Time, quotes []event.Quo
 //	Container creation error: crun: clone: Resource temporarily unavailable         (crun)
 func forkFailed(r *event.Record) (event.Event, bool) {
 	e := event.Event{Kind: event.KindForkFailed}
-	if isThreadAbort(strings.TrimLeft(r.Message(), " ")) {
+	if crash.IsOfThread(strings.TrimLeft(r.Message(), " ")) {
 		e.Fields = []event.Field{event.FieldFatal.Bool(true)}
 		e.Text = "no thread can be made, the process aborts"
 		return e, true
@@ -134,14 +135,6 @@ func shellForkFailed(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindForkFailed, who+" can start no process", event.FieldFatal.Bool(false))
 	e.AddText(event.FieldComm, who)
 	return e, who != "" && !scan.ContainsAny(r.Raw, insideContainer)
-}
-
-// isThreadAbort says that a Go program ends because it can make no thread; the line begins with the
-// reason.
-func isThreadAbort(text string) bool {
-	return strings.HasPrefix(text, "runtime/cgo: pthread_create failed: Resource temporarily unavailable") ||
-		strings.HasPrefix(text, "runtime: failed to create new OS thread") && strings.Contains(text, "errno=11") ||
-		strings.HasPrefix(text, "runtime: program exceeds ") && strings.Contains(text, "-thread limit")
 }
 
 // insideContainer are words of errors about a process that was started in a container: there the
