@@ -498,7 +498,7 @@ var plainWords = []string{
 // firstWords are the words with which a known command begins, without their directories: its name,
 // or that of what runs it.
 var firstWords = func() map[string]bool {
-	m := map[string]bool{"chroot": true}
+	m := map[string]bool{"chroot": true, "ssh": true}
 	for _, name := range shellCommands {
 		m[name] = true
 	}
@@ -538,7 +538,8 @@ var subCommands = []string{
 	"container", "system", "get", "describe", "list", "state", "delete", "config", "adm", "debug",
 }
 
-// WithoutWrapper is a command without what runs it: sudo, time, timeout 10, nsenter … --.
+// WithoutWrapper is a command without what runs it: sudo, time, timeout 10, nsenter … --, ssh
+// node-1.
 func WithoutWrapper(command string) string {
 	command = strings.TrimSpace(command)
 	for {
@@ -551,6 +552,10 @@ func WithoutWrapper(command string) string {
 			for strings.HasPrefix(rest, "-") || rest != "" && lines.IsDigit(rest[0]) {
 				_, rest, _ = strings.Cut(rest, " ")
 				rest = strings.TrimSpace(rest)
+			}
+		case word == "ssh":
+			if rest = cutMachine(rest); rest == "" {
+				return command
 			}
 		case word == "nsenter" || word == "chroot" || word == "kubectl" && strings.HasPrefix(rest, "exec "):
 			_, inner, found := strings.Cut(rest, " -- ")
@@ -566,6 +571,19 @@ func WithoutWrapper(command string) string {
 		}
 		command = rest
 	}
+}
+
+// cutMachine is what ssh runs, behind its options and the machine; empty for a login.
+func cutMachine(args string) string {
+	for strings.HasPrefix(args, "-") {
+		option, rest, _ := strings.Cut(args, " ")
+		if len(option) == 2 && strings.Contains("bcDEeFIiJlmoOpQRSWw", option[1:]) {
+			_, rest, _ = strings.Cut(strings.TrimSpace(rest), " ")
+		}
+		args = strings.TrimSpace(rest)
+	}
+	_, command, _ := strings.Cut(args, " ")
+	return strings.Trim(command, `'" `)
 }
 
 // sniffTranscript wants a prompt, or in what nobody else knows a fence or a listing.

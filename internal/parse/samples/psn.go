@@ -31,7 +31,7 @@ func ReadPSN(in lines.Input) iter.Seq2[Sample, error] {
 func (r *psnReader) readRow(line string) (s Sample, reason string) {
 	f := splitPSNRow(line)
 	switch {
-	case lines.StartsWith(line, psnNotes...):
+	case lines.StartsWith(line, psnNotes...), len(r.columns) == 0 && lines.StartsWith(line, "$ ", "# ", "## "):
 		return s, ""
 	case len(f) >= 3 && f[0] == "samples":
 		r.columns = f
@@ -87,21 +87,19 @@ var psnNotes = []string{
 	"total processes: ", "runtime: ", "Warning:",
 }
 
-// SniffPSN knows a report by its title and the head of its table.
+// SniffPSN knows a report by the head of its table and the line of dashes below. Who pastes it
+// often leaves out the title, and has the command above.
 func SniffPSN(head *lines.Head) float64 {
-	if !head.MayHold(activeThreads) {
+	if !head.MayHold(psnHead) {
 		return 0
 	}
-	title, table := false, false
-	for _, line := range head.Lines {
-		title = title || lines.StartsWith(line, activeThreads)
-		table = table || lines.StartsWith(line, " samples | avg_threads | ")
+	for i, line := range head.Lines {
+		if lines.StartsWith(line, psnHead) && i+1 < len(head.Lines) && lines.StartsWith(head.Lines[i+1], "-----") {
+			return 1
+		}
 	}
-	if !title || !table {
-		return 0
-	}
-	return 1
+	return 0
 }
 
-// activeThreads begins the title of each table.
-const activeThreads = "=== Active Threads ==="
+// psnHead begins the head of each table.
+const psnHead = " samples | avg_threads | "

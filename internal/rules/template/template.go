@@ -4,6 +4,7 @@
 package template
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -71,7 +72,7 @@ func (p part) isPlaceholder() bool { return p.name != "" }
 // OwnStep is the step whose text it is, and, in [Seen], that a text is about the whole match.
 const OwnStep = -1
 
-var formats = []string{"", "id", "dur", "time", "count"}
+var formats = []string{"", "id", "dur", "longest", "time", "count"}
 
 // Scope is what the placeholders of one text may speak of.
 type Scope struct {
@@ -278,6 +279,9 @@ func (p part) fillName(s Seen) (string, bool) {
 		if p.Field == "" { // {step|count}
 			return strconv.Itoa(countEvents(events)), true
 		}
+		if p.format == "longest" {
+			events = []*event.Event{findLongest(events, event.Key(p.Field))}
+		}
 		if text, ok := formatField(events[0], p.Field, p.format); ok {
 			return text, true
 		}
@@ -300,6 +304,20 @@ func countEvents(events []*event.Event) (n int) {
 		}
 	}
 	return n
+}
+
+// findLongest is the event with the longest duration in a field; the first of several.
+func findLongest(events []*event.Event, field event.Key) *event.Event {
+	return slices.MaxFunc(events, func(a, b *event.Event) int {
+		return cmp.Compare(lengthOf(a, field), lengthOf(b, field))
+	})
+}
+
+// lengthOf is the length of a duration of an event in seconds; 0 without one.
+func lengthOf(e *event.Event, field event.Key) float64 {
+	v, _ := e.Get(field)
+	seconds, _ := v.Number()
+	return seconds
 }
 
 // formatCommonField is the value that all events with the field have in common. Events that lack
@@ -340,12 +358,12 @@ func formatField(e *event.Event, field, as string) (string, bool) {
 	return text, true
 }
 
-// formatValue writes a value as |id, |dur or plainly.
+// formatValue writes a value as |id, |dur, |longest or plainly.
 func formatValue(v event.Value, as string) string {
 	switch as {
 	case "id":
 		return event.ShortID(v.Text())
-	case "dur":
+	case "dur", "longest":
 		if seconds, ok := v.Number(); ok {
 			return event.DurationText(time.Duration(seconds * float64(time.Second)))
 		}

@@ -47,6 +47,7 @@ func TestTemplates(t *testing.T) {
 	for _, c := range []struct{ own, text, want string }{
 		{"", "container {cid|id} exits at {exit.start|time}", "container 40585f73aa00 exits at 09:30:01"},
 		{"", "{umount.duration|dur} and {umount.wait|dur}", "at least 1m59s and 0.354s"},
+		{"", "the longest {umount.duration|longest}", "the longest at least 1m59s"},
 		{"", "{umount|count} umounts, ended {umount.end}", "2 umounts, ended 09:32:01"},
 		{"", "it exits; {lock|count} wait for {address}; done", "it exits; done"},
 		{"", "it exits, {lock.goroutine} holds {cid}", "it exits"},

@@ -16,7 +16,7 @@ var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kerne
 	{[]string{"apply request took too long", "took too long ("}, etcdRequestSlow},
 	{[]string{"Txn call completed"}, etcdTransactionSlow},
 	{[]string{"leader failed to send out heartbeat on time", ": failed to send out heartbeat on time"}, etcdHeartbeatLate},
-	{[]string{" lost leader "}, etcdLeaderLost},
+	{[]string{" lost leader ", "stepped down to follower since quorum is not active"}, etcdLeaderLost},
 	{[]string{"database space exceeded", "alarm:NOSPACE", "alarm raised"}, etcdDatabaseFull},
 	{
 		[]string{"etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: no leader", "[-]etcd failed", "etcd-readiness failed", "etcd,etcd-readiness check failed", "Failed to check local etcd status", "Failed to test etcd connection", "error creating storage factory: ", "nable to create storage backend"},
@@ -81,12 +81,16 @@ func etcdHeartbeatLate(*event.Record) (event.Event, bool) {
 	return etcdEvent("etcd's leader comes late to say that it lives", event.FieldWhat.Text("heartbeat")), true
 }
 
-// etcdLeaderLost is a member that hears nothing of the leader, so that no change is made until
-// there is one:
+// etcdLeaderLost is a member that hears nothing of the leader, or a leader that does not hear of
+// most of the members and is none any more, so that no change is made until there is one:
 //
 //	raft2022/05/10 04:41:50 INFO: raft.node: 8e9e05c52164694d lost leader 91bc3c398fb3c146 at term 12
 //	{"level":"info",…,"msg":"raft.node: 8e9e05c52164694d lost leader 91bc3c398fb3c146 at term 12"}
+//	{"level":"warn",…,"msg":"141adac8c067b6dd stepped down to follower since quorum is not active"}
 func etcdLeaderLost(r *event.Record) (event.Event, bool) {
+	if strings.Contains(r.Raw, "since quorum is not active") {
+		return etcdEvent("etcd's leader steps down: it does not hear of most of the members", event.FieldWhat.Text("leader")), true
+	}
 	return etcdEvent("a member of etcd has lost its leader", event.FieldWhat.Text("leader")),
 		strings.Contains(r.Raw, "raft.node: ") && strings.Contains(r.Raw, " at term ")
 }

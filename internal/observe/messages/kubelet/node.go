@@ -50,10 +50,13 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	}
 	reason = strings.TrimPrefix(reason, "failed to run Kubelet: ")
 	why := startReason(reason)
-	return event.New(
-		event.KindStartFailed, "the kubelet does not start: "+cmp.Or(startWords[why], reason), event.FieldReason.Text(why),
-		event.FieldError.Text(reason),
-	), reason != ""
+	e := event.New(event.KindStartFailed, "the kubelet does not start", event.FieldReason.Text(why), event.FieldError.Text(reason))
+	said := event.Event{Text: e.Text, Fields: repeated.LostRuntime(reason)}
+	if sayGone(&said); why != "runtime" || said.Text == e.Text {
+		said.Text += ": " + cmp.Or(startWords[why], reason)
+	}
+	e.Text = said.Text
+	return e, reason != ""
 }
 
 // ofKubelet says of the last word of a program of Kubernetes that does not name itself that it is a

@@ -170,9 +170,12 @@ var tellingFrames = []string{"ovl_sync_fs", "cleanup_mnt", "deactivate_locked_su
 func forkRejected(r *event.Record) (event.Event, bool) {
 	cgroup, _, _ := strings.Cut(scan.After(r.Raw, "fork rejected by pids controller in "), " ")
 	pod := scan.ContainsAny(cgroup, []string{"kubepods", "docker-", "/docker/", "cri-containerd", "libpod", "crio-"})
+	text := "the pids limit of " + cgroup + " is reached"
+	if id := scan.FindID(cgroup); pod && id != "" {
+		text = "container " + scan.Short(id) + " has as many processes as its pids limit allows"
+	}
 	return event.New(
-		event.KindForkRejected, "the pids limit of "+cgroup+" is reached", event.FieldCgroup.Text(cgroup),
-		event.FieldPodLimit.Bool(pod),
+		event.KindForkRejected, text, event.FieldCgroup.Text(cgroup), event.FieldPodLimit.Bool(pod),
 	), strings.HasPrefix(cgroup, "/")
 }
 

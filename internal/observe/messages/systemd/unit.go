@@ -26,7 +26,7 @@ var Units = table.Table{
 	Component: "systemd",
 	Rows: []table.Row{
 		{
-			[]string{"Active: active", "Active: failed", "Active: inactive", "Active: activating", "Active: deactivating"},
+			[]string{"Active: active", "Active: failed", "Active: inactive", "Active: activating", "Active: deactivating", "Active: `", "Active: *"},
 			unitActive,
 		},
 		{[]string{" Tasks: ", "\nTasks: ", " (limit: "}, unitTasks},
@@ -49,12 +49,14 @@ func unitEvent(r *event.Record, name string) (e event.Event, rest string, ok boo
 //
 //	Active: active (running) since Fri 2026-11-20 18:22:10 UTC; 3min 2s ago
 //	Active: failed (Result: signal) since Fri 2026-11-20 18:24:00 UTC; 1min 2s ago
+//
+// A page may set the state off: `inactive`, **inactive**.
 func unitActive(r *event.Record) (event.Event, bool) {
 	e, text, ok := unitEvent(r, "Active")
 	if !ok {
 		return event.Event{}, false
 	}
-	state := scan.FirstWord(text)
+	state := strings.Trim(scan.FirstWord(text), "`*")
 	e.AddFields(event.FieldState.Text(state))
 	if sub, ok := scan.Between(text, "(", ")"); ok {
 		if result, ok := strings.CutPrefix(sub, "Result: "); ok {
