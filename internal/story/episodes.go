@@ -242,17 +242,24 @@ func (s *story) isStartedAfter(e *event.Event) bool {
 const leastPause = 30 * time.Second
 
 // endOfSource is until when the source of an event would have told of more; zero where that is not
-// known.
-func (s *story) endOfSource(e *event.Event) time.Time {
-	i := slices.IndexFunc(s.timeline.Coverage, func(c timeline.Coverage) bool { return c.Source == e.Source && c.File == e.Pos().File })
-	if i < 0 {
-		return time.Time{}
+// known. Lines that were pasted do not say who wrote them: for those it is the end of all lines of
+// the file that have no writer.
+func (s *story) endOfSource(e *event.Event) (end time.Time) {
+	for i := range s.timeline.Coverage {
+		c := &s.timeline.Coverage[i]
+		until := c.End
+		if c.Asked.After(until) {
+			until = c.Asked
+		}
+		switch {
+		case c.File != e.Pos().File || until.IsZero():
+		case c.Source == e.Source:
+			return until
+		case c.Source == "":
+			end = until
+		}
 	}
-	c := &s.timeline.Coverage[i]
-	if c.Asked.After(c.End) {
-		return c.Asked
-	}
-	return c.End
+	return end
 }
 
 // findLastMoment is the end of the evidence.

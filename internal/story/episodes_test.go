@@ -49,18 +49,26 @@ func TestEndOfCause(t *testing.T) {
 		events []event.Event
 		until  float64 // the end of the log
 		open   bool
+		pasted bool // no line of the log says who wrote it
 	}{
-		"the log ends with it":            {[]event.Event{limit(0), limit(10), limit(20)}, 30, true},
-		"the log goes on":                 {[]event.Event{limit(0), limit(10), limit(20)}, 60, false},
-		"it comes seldom":                 {[]event.Event{limit(0), limit(100), limit(200)}, 390, true},
-		"a wait of minutes in a dump":     {[]event.Event{waits}, 500, true},
-		"a wait of minutes that ended":    {[]event.Event{ended}, 500, false},
-		"a unit that is given up":         {[]event.Event{limit(0), down}, 500, true},
-		"a unit that was started by hand": {[]event.Event{limit(0), down, ev(event.KindKubeletStart, when(90), func(e *event.Event) { e.Component = "kubelet" })}, 500, false},
+		"the log ends with it":            {[]event.Event{limit(0), limit(10), limit(20)}, 30, true, false},
+		"a paste ends with it":            {[]event.Event{limit(0), limit(10), limit(20)}, 30, true, true},
+		"a paste goes on":                 {[]event.Event{limit(0), limit(10), limit(20)}, 60, false, true},
+		"the log goes on":                 {[]event.Event{limit(0), limit(10), limit(20)}, 60, false, false},
+		"it comes seldom":                 {[]event.Event{limit(0), limit(100), limit(200)}, 390, true, false},
+		"a wait of minutes in a dump":     {[]event.Event{waits}, 500, true, false},
+		"a wait of minutes that ended":    {[]event.Event{ended}, 500, false, false},
+		"a unit that is given up":         {[]event.Event{limit(0), down}, 500, true, false},
+		"a unit that was started by hand": {[]event.Event{limit(0), down, ev(event.KindKubeletStart, when(90), func(e *event.Event) { e.Component = "kubelet" })}, 500, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tl := line(c.events...)
-			tl.Coverage = append(tl.Coverage, timeline.Coverage{Source: "dbus.log", File: "bus", Start: at(0).T, End: at(c.until).T})
+			log := timeline.Coverage{Source: "dbus.log", File: "bus", Start: at(0).T, End: at(c.until).T}
+			if c.pasted {
+				tl.Coverage = append(tl.Coverage, timeline.Coverage{Source: log.Source, File: log.File})
+				log.Source = ""
+			}
+			tl.Coverage = append(tl.Coverage, log)
 			got, _ := episodeOf(t, tl)
 			require.Equal(t, c.open, got.Open)
 		})

@@ -41,6 +41,9 @@ var afterSigns = []afterSign{
 func (n *nextChooser) addForSigns() {
 	signs := listSigns(n.timeline, false)
 	if len(signs) == 0 {
+		if len(listWorkload(n.timeline)) > 0 {
+			n.addMissing([]rules.Missing{{Source: "container.log", Command: readContainerLog, Note: wantContainerLog}})
+		}
 		return
 	}
 	for _, a := range afterSigns {

@@ -196,35 +196,37 @@ func listWaitsWithoutHolder(program string) []eventSort {
 }
 
 const (
-	dumpContainerd = "kill -USR1 $(pidof containerd); sleep 1; ls -t /tmp/containerd.*.stacks.log | head -1"
-	dumpDockerd    = "kill -USR1 $(pidof dockerd); sleep 1; ls -t /var/run/docker/goroutine-stacks-*.log | head -1"
-	dumpCRIO       = "kill -USR1 $(pidof crio); sleep 1; ls -t /tmp/crio-goroutine-stacks-*.log | head -1"
-	dumpAnyRuntime = "kill -USR1 $(pidof containerd dockerd crio); sleep 1; ls -t /tmp/containerd.*.stacks.log /var/run/docker/goroutine-stacks-*.log /tmp/crio-goroutine-stacks-*.log 2>/dev/null | head -3"
-	dumpShims      = "kill -USR1 $(pgrep -x containerd-shim); sleep 2; timeout 30 journalctl -u containerd -o export --since '2 min ago' > containerd.export"
-	dumpKubelet    = "kubectl get --raw \"/api/v1/nodes/$(hostname)/proxy/debug/pprof/goroutine?debug=2\" > kubelet.goroutines"
-	listPlugins    = `for n in $(ls /opt/cni/bin); do timeout 10 ps -C "$n" -o pid,ppid,lstart,stat,wchan:32,comm --no-headers; done > plugins.txt`
-	readPluginLog  = `for c in $(timeout 20 crictl ps -a -q --name '%s'); do timeout 20 crictl logs --tail 200 "$c"; done > cni.log 2>&1`
-	listThreads    = "timeout 10 ps -eLo pid,tid,ppid,lstart,stat,wchan:32,comm > threads.txt"
-	readKernelLog  = "timeout 20 dmesg -T > dmesg.txt"
-	readUnitLog    = "timeout 60 journalctl -u %s -o export --since '1 hour ago' > %s.export"
-	listDisks      = "cat /proc/1/mountinfo > mountinfo; timeout 10 lsblk -o name,kname,fstype,mountpoint > lsblk.txt"
-	listClients    = "for f in /var/lib/kubelet/pki/kubelet-client-current.pem /var/lib/rancher/*/agent/client-kubelet.crt; do [ -e $f ] && openssl x509 -noout -subject -dates -in $f; done > certificates.txt"
+	dumpContainerd   = "kill -USR1 $(pidof containerd); sleep 1; ls -t /tmp/containerd.*.stacks.log | head -1"
+	dumpDockerd      = "kill -USR1 $(pidof dockerd); sleep 1; ls -t /var/run/docker/goroutine-stacks-*.log | head -1"
+	dumpCRIO         = "kill -USR1 $(pidof crio); sleep 1; ls -t /tmp/crio-goroutine-stacks-*.log | head -1"
+	dumpAnyRuntime   = "kill -USR1 $(pidof containerd dockerd crio); sleep 1; ls -t /tmp/containerd.*.stacks.log /var/run/docker/goroutine-stacks-*.log /tmp/crio-goroutine-stacks-*.log 2>/dev/null | head -3"
+	dumpShims        = "kill -USR1 $(pgrep -x containerd-shim); sleep 2; timeout 30 journalctl -u containerd -o export --since '2 min ago' > containerd.export"
+	dumpKubelet      = "kubectl get --raw \"/api/v1/nodes/$(hostname)/proxy/debug/pprof/goroutine?debug=2\" > kubelet.goroutines"
+	listPlugins      = `for n in $(ls /opt/cni/bin); do timeout 10 ps -C "$n" -o pid,ppid,lstart,stat,wchan:32,comm --no-headers; done > plugins.txt`
+	readContainerLog = "timeout 20 kubectl -n NAMESPACE logs POD --all-containers --previous --tail=50; timeout 20 kubectl -n NAMESPACE describe pod POD"
+	readPluginLog    = `for c in $(timeout 20 crictl ps -a -q --name '%s'); do timeout 20 crictl logs --tail 200 "$c"; done > cni.log 2>&1`
+	listThreads      = "timeout 10 ps -eLo pid,tid,ppid,lstart,stat,wchan:32,comm > threads.txt"
+	readKernelLog    = "timeout 20 dmesg -T > dmesg.txt"
+	readUnitLog      = "timeout 60 journalctl -u %s -o export --since '1 hour ago' > %s.export"
+	listDisks        = "cat /proc/1/mountinfo > mountinfo; timeout 10 lsblk -o name,kname,fstype,mountpoint > lsblk.txt"
+	listClients      = "for f in /var/lib/kubelet/pki/kubelet-client-current.pem /var/lib/rancher/*/agent/client-kubelet.crt; do [ -e $f ] && openssl x509 -noout -subject -dates -in $f; done > certificates.txt"
 )
 
 // What to know before these commands are run.
 const (
-	wantWholeDump   = "take the whole file: the dump in this bundle does not show who holds the lock"
-	wantShims       = "all shims write their goroutines to the journal of containerd"
-	wantPlugins     = "a plugin that has run for minutes waits for its daemon or its datastore: look into their log then"
-	wantPluginLog   = "the plugin is a client of this daemon, and the daemon of the API server: one of them did not do its part"
-	wantNode        = "NODE is the address of the node"
-	wantXid         = "its lines with NVRM tell of the driver, those with Xid of a fault of a GPU"
-	wantTwice       = "twice, 20 s apart, shows what does not move; it needs the rights of an administrator"
-	wantGracePeriod = "a stall that RCU reports names the CPU, or the task, that holds up whoever waits there"
-	wantLastWords   = "its last lines before the end say why it ended"
-	wantDisk        = "which file systems lie on %s: those of the runtime and the kubelet, or the volume of one pod"
-	wantClients     = "the line does not say which client it was; this is the kubelet's own certificate"
-	wantNoArgs      = "without the arguments of the processes: reading those can hang on a process in state D"
+	wantWholeDump    = "take the whole file: the dump in this bundle does not show who holds the lock"
+	wantShims        = "all shims write their goroutines to the journal of containerd"
+	wantPlugins      = "a plugin that has run for minutes waits for its daemon or its datastore: look into their log then"
+	wantContainerLog = "POD and NAMESPACE are those of the container; what it said last, and its exit code, show why it ends"
+	wantPluginLog    = "the plugin is a client of this daemon, and the daemon of the API server: one of them did not do its part"
+	wantNode         = "NODE is the address of the node"
+	wantXid          = "its lines with NVRM tell of the driver, those with Xid of a fault of a GPU"
+	wantTwice        = "twice, 20 s apart, shows what does not move; it needs the rights of an administrator"
+	wantGracePeriod  = "a stall that RCU reports names the CPU, or the task, that holds up whoever waits there"
+	wantLastWords    = "its last lines before the end say why it ended"
+	wantDisk         = "which file systems lie on %s: those of the runtime and the kubelet, or the volume of one pod"
+	wantClients      = "the line does not say which client it was; this is the kubelet's own certificate"
+	wantNoArgs       = "without the arguments of the processes: reading those can hang on a process in state D"
 )
 
 var runtimeDumps = []string{"goroutines.containerd", "goroutines.dockerd", "goroutines.crio"}
