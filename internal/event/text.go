@@ -20,6 +20,14 @@ const shortID = 12
 // ShortID cuts an id to the digits that the runtimes' own commands print.
 func ShortID(id string) string { return id[:min(len(id), shortID)] }
 
+// OthersText says, after a name, of how many others the same is said: "(and 2 others)".
+func OthersText(n int) string {
+	if n == 1 {
+		return "(and 1 other)"
+	}
+	return "(and " + strconv.Itoa(n) + " others)"
+}
+
 // DurationText is a duration as a reader says it: "1m59s", "0.35s". What is longer than
 // [LongestSpan] is "an unknown time".
 func DurationText(d time.Duration) string {

@@ -208,7 +208,7 @@ func (t text) writeStep(n int, s *rules.Step, tie string) {
 	// The widest values are "~15:04:05.000" and "≥1h59m59s".
 	at := show.Pad(cmp.Or(show.Moment(s.Start, s.Basis), "undated"), 14)
 	label := fmt.Sprintf("%*d ", len(show.Margin)-1, n) + show.Pad(s.Role, show.LabelWidth)
-	lead := t.Label.Render(label) + at + show.Pad(show.Bounded(s.Duration, s.AtLeast, s.AtMost), 10)
+	lead := t.Label.Render(label) + at + show.Pad(show.Bounded(s.Duration, s.AtLeast, s.AtMost)+" ", 10)
 	t.WritePara(lead, t.Plain, s.Text+tie)
 	t.WriteQuotes(s.Evidence, 2)
 }

@@ -140,7 +140,7 @@ func (t text) writeEvent(e *event.Event, widest int, told map[event.Pos]bool) {
 	if id != "" && !strings.Contains(e.Text, id) {
 		said += " [" + show.Escape(id, show.MaxCell) + "]"
 	}
-	fmt.Fprintf(t.W, "%s %s%s %s  %s  %s\n", mark, at, show.Pad(show.Length(e), 10), component,
+	fmt.Fprintf(t.W, "%s %s%s %s  %s  %s\n", mark, at, show.Pad(show.Length(e)+" ", 10), component,
 		style.Render(said), t.Position.Render(show.Escape(e.Pos().String(), show.MaxQuote)))
 }
 

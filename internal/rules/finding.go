@@ -76,6 +76,7 @@ type Step struct {
 	Text     string
 	Evidence []event.Quote
 	Events   []*event.Event // what it was made of; shared with the timeline
+	More     int            // how many more than Events it was made of, where not all are kept
 }
 
 // Against is evidence that speaks against a finding.

@@ -437,9 +437,6 @@ func (w *weighing) fillEffects(x *index, effects []effectSpans) {
 			isAbout = e.aboutTells(x, own)
 		}
 		for _, ev := range e.all {
-			if len(w.effects[i].events) == maxEvidence {
-				break
-			}
 			at := x.spans[ev]
 			near := !at.dated || !whole.dated ||
 				at.startLo <= whole.endHi+int64(effectSlack) && e.lastBegin(x, ev) >= whole.startLo
@@ -662,7 +659,7 @@ func (s *search) writeHypothesis(w *weighing, findings []Finding, missing []Miss
 	for _, list := range [][]sign{w.tells, w.supports} {
 		for i := range list {
 			t := &list[i]
-			step := s.writeSign(t, s.listEvents(t.events[:min(len(t.events), maxEvidence)]))
+			step := s.writeSign(t, s.listEvents(t.events))
 			h.For = append(h.For, Reason{step.Text, step.Evidence})
 			h.Window = h.Window.Union(timeline.Window{Start: step.Start, End: lastMoment(step)})
 		}

@@ -56,8 +56,9 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign { return listSignsBut
 // listSignsBut are the signs without the events that explained names; nil names none.
 func listSignsBut(tl *timeline.Timeline, stalled bool, explained func(*event.Event) bool) []Sign {
 	type said struct {
-		first *event.Event
-		count int
+		first  *event.Event
+		count  int
+		others map[string]bool // containers, sandboxes or pods that are not named
 	}
 	byText := map[event.Kind]map[string]*said{}
 	begun := findBegun(tl)
@@ -77,6 +78,12 @@ func listSignsBut(tl *timeline.Timeline, stalled bool, explained func(*event.Eve
 			all = append(all, s)
 		}
 		s.count += e.Count()
+		if subject := findSubject(e); subject != findSubject(s.first) {
+			if s.others == nil {
+				s.others = map[string]bool{}
+			}
+			s.others[subject] = true
+		}
 	}
 	slices.SortStableFunc(all, func(a, b *said) int {
 		return cmp.Or(
@@ -107,7 +114,11 @@ func listSignsBut(tl *timeline.Timeline, stalled bool, explained func(*event.Eve
 	}
 	var signs []Sign
 	for _, s := range all[:min(len(all), maxSigns)] {
-		signs = append(signs, Sign{describeSign(s.first), s.count, s.first.Evidence[:min(1, len(s.first.Evidence))], findWindow(s.first), s.first.Kind})
+		text := describeSign(s.first)
+		if subject := findSubject(s.first); subject != "" && len(s.others) > 0 {
+			text = strings.Replace(text, subject, subject+" "+event.OthersText(len(s.others)), 1)
+		}
+		signs = append(signs, Sign{text, s.count, s.first.Evidence[:min(1, len(s.first.Evidence))], findWindow(s.first), s.first.Kind})
 	}
 	return signs
 }
@@ -281,10 +292,23 @@ func describeCondition(e *event.Event) string {
 	return text
 }
 
-// sortOf is what events that say the same of several objects have in common: their text, or what
-// the Events of several pods tell.
+// findSubject returns the container, the sandbox or the pod that the text of an event names; empty
+// when it names none.
+func findSubject(e *event.Event) string {
+	for _, name := range [...]string{event.ShortID(e.IDs.Container), event.ShortID(e.IDs.Sandbox), e.IDs.Pod} {
+		if name != "" && strings.Contains(e.Text, name) {
+			return name
+		}
+	}
+	return ""
+}
+
+// sortOf is what events that say the same of several objects have in common: their text without the
+// object, or what the Events of several pods tell.
 func sortOf(e *event.Event) string {
 	switch e.Kind {
+	case event.KindCollectRPC: // each is a question of its own, asked once
+		return e.Text
 	case event.KindCRIError:
 		return e.FieldText(event.FieldMethod) + " " + e.FieldText(event.FieldDeadline)
 	case event.KindKubeEvent:
@@ -294,7 +318,7 @@ func sortOf(e *event.Event) string {
 			return e.FieldText(event.FieldMethod) + " failed"
 		}
 	}
-	return e.Text
+	return strings.Replace(e.Text, findSubject(e), "", 1)
 }
 
 // waits are the kinds of events that dumps show.

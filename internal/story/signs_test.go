@@ -48,3 +48,43 @@ func TestDeletedContainer(t *testing.T) {
 		require.False(t, isRoutine(&e), said)
 	}
 }
+
+// TestSignCountsOthers holds that a sign that counts events of several containers says so, and does
+// not give all of them to the one that it names.
+func TestSignCountsOthers(t *testing.T) {
+	silent := func(second float64, id string) event.Event {
+		return ev("containerd.state-timeout", when(second), func(e *event.Event) {
+			e.IDs.Container, e.Text = id, "the shim did not answer State of "+event.ShortID(id)
+		})
+	}
+	signs := func(events ...event.Event) []Sign {
+		return evaluate(catalogOf(t, proven("slow-disk")), line(events...)).Signs
+	}
+	a, b, c := "aaaaaaaaaaaa11", "bbbbbbbbbbbb22", "cccccccccccc33"
+	one := signs(silent(1, a), silent(2, a))
+	require.Equal(t, "the shim did not answer State of aaaaaaaaaaaa", one[0].Text)
+	require.Equal(t, 2, one[0].Count)
+	several := signs(silent(1, a), silent(2, b), silent(3, b), silent(4, c))
+	require.Len(t, several, 1)
+	require.Equal(t, "the shim did not answer State of aaaaaaaaaaaa (and 2 others)", several[0].Text)
+	require.Equal(t, 4, several[0].Count)
+}
+
+// TestStepKeepsEventsOfItsWholeTime holds that of a step with many events those are kept that show
+// where all of them lie.
+func TestStepKeepsEventsOfItsWholeTime(t *testing.T) {
+	many := make([]*event.Event, 10*maxStepEvents)
+	for i := range many {
+		many[i] = &event.Event{}
+	}
+	kept := spreadEvents(many)
+	require.Len(t, kept, maxStepEvents)
+	require.Same(t, many[0], kept[0])
+	require.Same(t, many[len(many)-1], kept[len(kept)-1])
+	for i := range kept[1:] {
+		require.NotSame(t, kept[i], kept[i+1])
+	}
+	require.Equal(t, many[:3], spreadEvents(many[:3]))
+	require.Equal(t, many[:1], spreadEvents(many[:1]))
+	require.Empty(t, spreadEvents(nil))
+}

@@ -52,6 +52,19 @@ type Rival struct {
 // maxStepEvents bounds the events that a step of the result names.
 const maxStepEvents = 64
 
+// spreadEvents returns at most maxStepEvents of some events, the first and the last among them: a
+// step may have thousands, and a picture of it shows where they lie.
+func spreadEvents(events []*event.Event) []*event.Event {
+	kept := make([]*event.Event, min(len(events), maxStepEvents))
+	for i := range kept {
+		kept[i] = events[i]
+		if last := len(kept) - 1; last > 0 {
+			kept[i] = events[i*(len(events)-1)/last]
+		}
+	}
+	return kept
+}
+
 // Tell gives the findings of a catalogue's rules their parts in what happened on a timeline, of the
 // node that FindNode found in it. It changes neither; the result shares their quotes and events, of
 // each step at most maxStepEvents.
@@ -96,8 +109,9 @@ func Tell(catalog *language.Catalog, tl *timeline.Timeline, node Node, answers r
 	result.Opening.Finding = slices.Index(s.parts, about) + 1
 	for _, p := range s.parts {
 		for i := range p.Chain {
-			events := p.Chain[i].Events // a step may have thousands; a picture of it needs the first
-			p.Chain[i].Events = slices.Clone(events[:min(len(events), maxStepEvents)])
+			step := &p.Chain[i]
+			kept := spreadEvents(step.Events)
+			step.Events, step.More = kept, len(step.Events)-len(kept)
 		}
 		result.Findings = append(result.Findings, p.Finding)
 	}

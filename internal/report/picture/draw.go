@@ -129,6 +129,8 @@ func (s *drawnStep) label() label {
 		l.Name = dropIDs(s.events[0], s.Text)
 	} else if len(s.events) == 1 {
 		l.Name = name
+	} else if s.More > 0 {
+		l = label{fmt.Sprintf("%d × %s,", len(s.events)+s.More, nameBars(s.events)), "over " + length}
 	} else {
 		l = newLabel(s.events)
 	}

@@ -245,10 +245,34 @@ func (c clause) expand(s Seen) (string, bool) {
 			return "", false
 		}
 		b.WriteString(event.OneLine(value))
+		if others := c.countOthers(p, s); others > 0 {
+			b.WriteString(" " + event.OthersText(others))
+		}
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
 	return strings.ReplaceAll(text, " ()", ""), complete // brackets whose number is not known
 }
+
+// countOthers counts the containers, sandboxes or pods that a clause counts events of and does not
+// name: of 20 time-outs of two shims a text that names one container says "(and 1 other)".
+func (c clause) countOthers(p part, s Seen) int {
+	counts := func(other part) bool {
+		return other.isPlaceholder() && other.Field == "" && other.stepOf(s) == p.stepOf(s)
+	}
+	if !slices.Contains(subjects, p.Field) || p.stepOf(s) == OwnStep || !slices.ContainsFunc(c.parts, counts) {
+		return 0
+	}
+	named := map[string]bool{}
+	for _, e := range s.Steps[p.stepOf(s)] {
+		if text, ok := formatField(e, p.Field, p.format); ok {
+			named[text] = true
+		}
+	}
+	return max(0, len(named)-1)
+}
+
+// subjects are the fields that name whom an event is about.
+var subjects = []string{string(event.FieldContainer), string(event.FieldSandbox), string(event.FieldPod)}
 
 // isBracketed says that a part stands in brackets of its own, as the count in
 // "({deadline|count}×)".
@@ -265,14 +289,18 @@ func (p part) fillPlaceholder(s Seen) (string, bool) {
 	return text, ok
 }
 
+// stepOf is the step that a placeholder speaks of; OwnStep for none.
+func (p part) stepOf(s Seen) int {
+	if p.Step == OwnStep {
+		return s.Own
+	}
+	return p.Step
+}
+
 // fillName returns what the first name of a placeholder stands for.
 func (p part) fillName(s Seen) (string, bool) {
-	step := p.Step
-	if step == OwnStep {
-		step = s.Own
-	}
 	var events []*event.Event
-	if step != OwnStep {
+	if step := p.stepOf(s); step != OwnStep {
 		events = s.Steps[step]
 	}
 	if len(events) > 0 {

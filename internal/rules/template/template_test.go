@@ -129,3 +129,24 @@ func TestFieldOfARow(t *testing.T) {
 	other := withFields("server", "10.9.8.8:6443")
 	require.Equal(t, "no way", expand(&first, &second, &other))
 }
+
+// TestOthersAreCounted: a text that counts events of several containers does not say all of them of
+// the one that it names.
+func TestOthersAreCounted(t *testing.T) {
+	in := Scope{Steps: func(id string) int { return slices.Index([]string{"silent"}, id) }, Variables: func(string) int { return -1 }, Own: true}
+	in.Captured = func(int, string) int { return -1 }
+	expand := func(text string, containers ...string) string {
+		parsed, err := Parse(text, in, func(int) {})
+		require.NoError(t, err)
+		var events []*event.Event
+		for _, id := range containers {
+			events = append(events, &event.Event{IDs: event.IDs{Container: id}})
+		}
+		return parsed.Expand(Seen{Steps: [][]*event.Event{events}, Own: 0})
+	}
+	const counted = "the shim of {container|id} is silent ({silent|count}×)"
+	require.Equal(t, "the shim of a is silent (2×)", expand(counted, "a", "a"))
+	require.Equal(t, "the shim of a (and 1 other) is silent (3×)", expand(counted, "a", "b", "a"))
+	require.Equal(t, "the shim of a (and 2 others) is silent (3×)", expand(counted, "a", "b", "c"))
+	require.Equal(t, "the shim of a is silent", expand("the shim of {container|id} is silent", "a", "b"), "nothing is counted")
+}
