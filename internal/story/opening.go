@@ -228,13 +228,24 @@ func joinFitting(text string, hypotheses []rules.Hypothesis) string {
 	var titles []string
 	for i := range hypotheses {
 		if h := &hypotheses[i]; h.Verdict == language.Weighed && h.Role != language.Fallback && len(titles) < maxFitting {
-			titles = append(titles, trimSentence(h.Title))
+			titles = append(titles, lowerArticle(trimSentence(h.Title)))
 		}
 	}
 	if len(titles) == 0 {
 		return text
 	}
 	return text + "; " + fmt.Sprintf(someSpeaksFor, strings.Join(titles, "; "))
+}
+
+// lowerArticle writes the first word of a title small, for the middle of a sentence. Names of
+// programs and calls stay as they are.
+func lowerArticle(title string) string {
+	first, _, _ := strings.Cut(title, " ")
+	switch first {
+	case "A", "An", "The", "One", "This":
+		return strings.ToLower(first) + title[len(first):]
+	}
+	return title
 }
 
 // explainVerdict says what makes the finding that the headline is about as certain as it is, and

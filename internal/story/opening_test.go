@@ -32,7 +32,7 @@ func TestOpening(t *testing.T) {
 	}{
 		"likely":   {about(language.Likely), Likely, Opening{Advice: "wait", Commands: []string{"sleep 60"}, Hazard: ReadsOnly, Reason: "not every deciding step was seen; not seen: a lock"}},
 		"possible": {about(language.Possible), Possible, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "its signs alone were seen; not seen: a stall; a dump"}},
-		"stalled":  {nil, Stalled, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "nothing that was read shows why; something speaks for: A disk is slow"}},
+		"stalled":  {nil, Stalled, Opening{Command: "ps -eLo pid", Hazard: ReadsOnly, Reason: "nothing that was read shows why; something speaks for: a disk is slow"}},
 	} {
 		c.want.State = c.state
 		require.Equal(t, c.want, s.writeOpening(c.about, c.state, next, unseen), name)
