@@ -13,6 +13,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
+	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -147,7 +148,7 @@ func (v *view) listSteps() (all []answerStep) {
 		chain := r.Findings[r.Opening.Finding-1].Chain
 		for i := range chain {
 			c := &chain[i]
-			all = append(all, newAnswerStep(c.Start, c.Basis, show.Bounded(c.Duration, c.AtLeast, c.AtMost), c.Text, c.Evidence))
+			all = append(all, newAnswerStep(c.Start, c.Basis, stepLength(c), c.Text, c.Evidence))
 		}
 	case r.Opening.State == story.Stalled:
 		all = v.listStalledSteps()
@@ -191,11 +192,20 @@ func (v *view) listStalledSteps() (all []answerStep) {
 				if slices.ContainsFunc(all, func(s answerStep) bool { return len(c.Evidence) > 0 && s.pos == c.Evidence[0].Pos }) {
 					continue // the stall says it
 				}
-				all = append(all, newAnswerStep(c.Start, c.Basis, show.Bounded(c.Duration, c.AtLeast, c.AtMost), c.Text, c.Evidence))
+				all = append(all, newAnswerStep(c.Start, c.Basis, stepLength(c), c.Text, c.Evidence))
 			}
 		}
 	}
 	return all
+}
+
+// stepLength is how long a step of a chain lasted; empty below a second, as the times of the answer
+// are in seconds.
+func stepLength(s *rules.Step) string {
+	if s.Duration < time.Second {
+		return ""
+	}
+	return show.Bounded(s.Duration, s.AtLeast, s.AtMost)
 }
 
 func newAnswerStep(start time.Time, basis, length, text string, evidence []event.Quote) answerStep {
