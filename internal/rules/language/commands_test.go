@@ -2,6 +2,8 @@ package language
 
 import (
 	"os/exec"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -17,6 +19,7 @@ func TestPastedCommands(t *testing.T) {
 	check := func(rule, command string) {
 		_, err := shell.Parse(command)
 		require.NoError(t, err, "%s: %s", rule, command)
+		require.Empty(t, listUnbounded(command), "%s: journalctl needs a time limit, and its export a file or a pipe", rule)
 		all = append(all, command)
 	}
 	for i := range cat.Rules {
@@ -49,5 +52,30 @@ func TestPastedCommands(t *testing.T) {
 	for _, command := range all {
 		out, err := exec.Command(bash, "-n", "-c", command).CombinedOutput()
 		require.NoError(t, err, "%s: %s", command, out)
+	}
+}
+
+// listUnbounded returns the calls of journalctl in a command that have no time limit, or that write
+// their export to the terminal.
+func listUnbounded(command string) (bad []string) {
+	for _, call := range regexp.MustCompile(`(timeout [0-9]+ )?journalctl (?:'[^']*'|[^'|;>])*(?:[|;>]|$)`).FindAllString(command, -1) {
+		toTerminal := !strings.HasSuffix(call, ">") && !strings.HasSuffix(call, "|")
+		if !strings.HasPrefix(call, "timeout ") || strings.Contains(call, "-o export") && toTerminal {
+			bad = append(bad, call)
+		}
+	}
+	return bad
+}
+
+func TestListUnbounded(t *testing.T) {
+	for command, bad := range map[string]int{
+		"timeout 60 journalctl -u kubelet -o export --since '1 hour ago' > kubelet.export": 0,
+		"timeout 60 journalctl -k -o export | grep -a oom":                                 0,
+		"timeout 30 journalctl -u kubelet -n 100 --no-pager":                               0,
+		"date; journalctl -u kubelet -o export > a":                                        1,
+		"timeout 60 journalctl -u kubelet -o export --since '1 hour ago'; date":            1,
+		"journalctl -u a -o export; journalctl -u b -o export":                             2,
+	} {
+		require.Len(t, listUnbounded(command), bad, command)
 	}
 }
