@@ -147,8 +147,7 @@ func (v *view) listSteps() (all []answerStep) {
 	case r.Opening.Finding > 0:
 		chain := r.Findings[r.Opening.Finding-1].Chain
 		for i := range chain {
-			c := &chain[i]
-			all = append(all, newAnswerStep(c.Start, c.Basis, stepLength(c), c.Text, c.Evidence))
+			all = append(all, newChainStep(&chain[i]))
 		}
 	case r.Opening.State == story.Stalled:
 		all = v.listStalledSteps()
@@ -192,20 +191,20 @@ func (v *view) listStalledSteps() (all []answerStep) {
 				if slices.ContainsFunc(all, func(s answerStep) bool { return len(c.Evidence) > 0 && s.pos == c.Evidence[0].Pos }) {
 					continue // the stall says it
 				}
-				all = append(all, newAnswerStep(c.Start, c.Basis, stepLength(c), c.Text, c.Evidence))
+				all = append(all, newChainStep(c))
 			}
 		}
 	}
 	return all
 }
 
-// stepLength is how long a step of a chain lasted; empty below a second, as the times of the answer
-// are in seconds.
-func stepLength(s *rules.Step) string {
-	if s.Duration < time.Second {
-		return ""
+// newChainStep is a step of a chain, without a length below a second: its time is in seconds.
+func newChainStep(c *rules.Step) answerStep {
+	length := ""
+	if c.Duration >= time.Second {
+		length = show.Bounded(c.Duration, c.AtLeast, c.AtMost)
 	}
-	return show.Bounded(s.Duration, s.AtLeast, s.AtMost)
+	return newAnswerStep(c.Start, c.Basis, length, c.Text, c.Evidence)
 }
 
 func newAnswerStep(start time.Time, basis, length, text string, evidence []event.Quote) answerStep {

@@ -260,6 +260,37 @@ func TestAllGathers(t *testing.T) {
 	require.True(t, waiters.AtLeast)
 }
 
+// TestRowGoesOn holds that a step is told to the end of its row, which a pause ends, and which has
+// no events that say something else about a bind. No verdict hangs on it.
+func TestRowGoesOn(t *testing.T) {
+	const rule = `
+id: refused
+title: A request is refused
+role: root
+headline: "refused"
+needs: [{any: [containerd.log], collect: c}]
+steps:
+  - {id: once, role: cause, text: once, kind: a, bind: {server: server}, weight: 50}
+  - {id: still, role: mechanism, text: "still ({still|count}×)", goes_on: 10m, kind: a, bind: {server: server}, weight: 50}
+edges: [{from: once, to: still, gap: {min: 40s, max: 2m}, relation: "goes on as"}]
+verdict: {likely: once and still, possible: once}
+`
+	cat := catalogOf(t, rule)
+	refused := func(second float64, server string) event.Event { return ev("a", when(second), field("server", server)) }
+	last := func(events ...event.Event) Step {
+		chain := find(t, Evaluate(cat, line(events...)), "refused").Chain
+		return chain[len(chain)-1]
+	}
+	row := []event.Event{refused(0, "x"), refused(60, "x"), refused(70, "y"), refused(600, "x"), refused(1200, "x")}
+	still := last(row...)
+	require.Equal(t, "still (3×)", still.Text)
+	require.Equal(t, at(1200).T, still.End)
+	require.Equal(t, "still (3×)", last(append(row, refused(1801, "x"))...).Text, "a pause ends the row")
+	require.Equal(t, "still (4×)", last(append(row, refused(1800, "x"))...).Text)
+	f := find(t, Evaluate(cat, line(refused(0, "x"), refused(300, "x"), refused(600, "x"))), "refused")
+	require.Equal(t, language.Possible, f.Verdict, "a row needs its beginning")
+}
+
 // TestTimeAloneProvesNothing: a rule may say confirmed, but two things that merely happen together
 // are likely at most.
 func TestTimeAloneProvesNothing(t *testing.T) {

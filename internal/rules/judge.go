@@ -89,6 +89,36 @@ func (s *search) gatherEvents(step, limit int) []int32 {
 	return events
 }
 
+// followRow adds to the events that a step has gathered those with which its row goes on: each
+// comes soon after the one before it, and belongs to no other step.
+func (s *search) followRow(step int, events []int32) []int32 {
+	within := s.rule.Steps[step].Compiled.GoesOn
+	if within == 0 {
+		return events
+	}
+	known := map[int32]bool{}
+	for other, i := range s.chosen {
+		if i != none {
+			known[s.steps[other].events[i]] = true
+		}
+	}
+	last := never
+	for _, ev := range events {
+		known[ev] = true
+		last = max(last, s.index.spans[ev].startLo)
+	}
+	f := &s.steps[step]
+	for i, ev := range f.events {
+		at := &s.index.spans[ev]
+		soon := at.dated && at.startLo >= last && at.startLo <= saturate(last, int64(within))
+		if soon && !known[ev] && !s.isForeign(step, i) && s.agreesWithBound(f, i) {
+			events = append(events, ev)
+			last = at.startLo
+		}
+	}
+	return events
+}
+
 func (s *search) isConnectedWith(step, i int) bool {
 	s.chosen[step] = i
 	defer func() { s.chosen[step] = none }()
@@ -204,7 +234,7 @@ func (s *search) keepMatch(m *match) {
 	m.gathered = make([][]int32, len(s.chosen))
 	for step, i := range s.chosen {
 		if i != none {
-			m.gathered[step] = s.gatherEvents(step, len(s.steps[step].events))
+			m.gathered[step] = s.followRow(step, s.gatherEvents(step, len(s.steps[step].events)))
 			slices.SortStableFunc(m.gathered[step], func(a, b int32) int { // texts speak of the longest
 				return cmp.Compare(s.index.events[b].Duration(), s.index.events[a].Duration())
 			})

@@ -149,6 +149,10 @@ func (c *compiler) compileSteps() {
 			c.errorf(yamlfile.Place{"steps", i, "min"}, "min counts the events of a step with all: true")
 		}
 		s.Min = max(s.Min, 1)
+		s.Compiled.GoesOn = c.parseDuration(s.GoesOn, 0, "steps", i, "goes_on")
+		if s.Compiled.GoesOn < 0 {
+			c.errorf(yamlfile.Place{"steps", i, "goes_on"}, "goes_on is the longest time between the events of a row, not %s", s.GoesOn)
+		}
 		c.compileAlternatives(i)
 	}
 }

@@ -103,8 +103,8 @@ func (p *page) rule(r *Rule) {
 		for j := range s.Compiled.Patterns {
 			seen = append(seen, mdText(s.Compiled.Patterns[j].describe(j > 0)))
 		}
-		if s.All {
-			seen = append(seen, s.describeNumber())
+		if number := s.describeNumber(); number != "" {
+			seen = append(seen, number)
 		}
 		p.line("| %s | %s | %s | %s |", s.ID, s.Role, mdText(placeholder.ReplaceAllString(s.Text, "<$1>")), strings.Join(seen, "<br>"))
 	}

@@ -173,18 +173,26 @@ func (p *prose) writeSteps(r *Rule) {
 		for j := range s.Compiled.Patterns {
 			p.writeWrapped("      ", s.Compiled.Patterns[j].describe(j > 0))
 		}
-		if s.All {
-			p.writeWrapped("      ", s.describeNumber())
+		if number := s.describeNumber(); number != "" {
+			p.writeWrapped("      ", number)
 		}
 	}
 	p.writeList("In time", listTexts(r.Edges, (*EdgeRule).describe))
 }
 
+// describeNumber says which of the events that fit a step it takes; empty for the best one alone.
 func (s *StepRule) describeNumber() string {
-	if s.Min > 1 {
-		return fmt.Sprintf("all of them, at least %d", s.Min)
+	var says []string
+	if s.All {
+		says = append(says, "all of them")
 	}
-	return "all of them"
+	if s.Min > 1 {
+		says = append(says, fmt.Sprintf("at least %d", s.Min))
+	}
+	if s.GoesOn != "" {
+		says = append(says, fmt.Sprintf("to the end of its row, each within %s of the one before", s.GoesOn))
+	}
+	return strings.Join(says, ", ")
 }
 
 // describe is the pattern in words: "lock.held where doing is fsync, lock = lock".

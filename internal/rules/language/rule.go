@@ -119,6 +119,10 @@ type StepRule struct {
 	// All gathers every event that would fit in this step's place, not only the best one.
 	All bool
 	Min int // with All: how many it takes; 0 is 1
+	// GoesOn says that the step is the beginning of a row: each event that fits and comes within this
+	// time of the one before it belongs to it, however far it is from the other steps; empty for no
+	// row. It changes what is told of a step, and no verdict.
+	GoesOn string `yaml:"goes_on"`
 	// Certainty "inferred" marks what the step says as concluded, not seen. Empty: as the event's
 	// field of that name says.
 	Certainty string
@@ -129,6 +133,7 @@ type StepRule struct {
 // CompiledStep is a step made ready to be looked up.
 type CompiledStep struct {
 	Text     template.Template
+	GoesOn   time.Duration // 0 for no row
 	Patterns []Pattern // the alternatives, in their order
 	Events   EventSet
 }
