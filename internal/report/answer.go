@@ -13,7 +13,6 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
-	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -147,7 +146,8 @@ func (v *view) listSteps() (all []answerStep) {
 	case r.Opening.Finding > 0:
 		chain := r.Findings[r.Opening.Finding-1].Chain
 		for i := range chain {
-			all = append(all, newChainStep(&chain[i]))
+			c := &chain[i]
+			all = append(all, newAnswerStep(c.Start, c.Basis, show.BoundedSeconds(c.Duration, c.AtLeast, c.AtMost), c.Text, c.Evidence))
 		}
 	case r.Opening.State == story.Stalled:
 		all = v.listStalledSteps()
@@ -191,20 +191,11 @@ func (v *view) listStalledSteps() (all []answerStep) {
 				if slices.ContainsFunc(all, func(s answerStep) bool { return len(c.Evidence) > 0 && s.pos == c.Evidence[0].Pos }) {
 					continue // the stall says it
 				}
-				all = append(all, newChainStep(c))
+				all = append(all, newAnswerStep(c.Start, c.Basis, show.BoundedSeconds(c.Duration, c.AtLeast, c.AtMost), c.Text, c.Evidence))
 			}
 		}
 	}
 	return all
-}
-
-// newChainStep is a step of a chain, without a length below a second: its time is in seconds.
-func newChainStep(c *rules.Step) answerStep {
-	length := ""
-	if c.Duration >= time.Second {
-		length = show.Bounded(c.Duration, c.AtLeast, c.AtMost)
-	}
-	return newAnswerStep(c.Start, c.Basis, length, c.Text, c.Evidence)
 }
 
 func newAnswerStep(start time.Time, basis, length, text string, evidence []event.Quote) answerStep {

@@ -264,6 +264,14 @@ func Bounded(d time.Duration, atLeast, atMost bool) string {
 	return s
 }
 
+// BoundedSeconds is the same where times are told in seconds: empty below one.
+func BoundedSeconds(d time.Duration, atLeast, atMost bool) string {
+	if d < time.Second {
+		return ""
+	}
+	return Bounded(d, atLeast, atMost)
+}
+
 // JoinFirst joins the first words, at most so many of them, and says how many more there are: "a, b
 // and 7 more".
 func JoinFirst(words []string, most int, separator string) string {

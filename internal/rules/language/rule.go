@@ -134,7 +134,7 @@ type StepRule struct {
 type CompiledStep struct {
 	Text     template.Template
 	GoesOn   time.Duration // 0 for no row
-	Patterns []Pattern // the alternatives, in their order
+	Patterns []Pattern     // the alternatives, in their order
 	Events   EventSet
 }
 
