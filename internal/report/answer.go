@@ -139,7 +139,7 @@ type answerStep struct {
 }
 
 // listSteps are the steps of the cause that the headline is about; without one, the stall and what
-// is suspected, or the signs.
+// is suspected, or the signs, or what is harmless where nothing else is there.
 func (v *view) listSteps() (all []answerStep) {
 	r := &v.Result
 	switch {
@@ -154,6 +154,11 @@ func (v *view) listSteps() (all []answerStep) {
 	default:
 		for i := range r.Signs {
 			all = append(all, newAnswerStep(time.Time{}, "", "", countSign(&r.Signs[i], r.Signs[i].Brief()), r.Signs[i].Evidence))
+		}
+		if r.Opening.State == story.Unrecognised { // then it is what the input is about
+			for _, h := range r.Harmless {
+				all = append(all, newAnswerStep(time.Time{}, "", "", harmlessText(h), h.Evidence))
+			}
 		}
 	}
 	return all

@@ -266,10 +266,12 @@ func forecastBlocks(v *view) (all []block) {
 
 func harmlessBlocks(v *view) (all []block) {
 	for _, h := range v.Result.Harmless {
-		all = append(all, block{text: fmt.Sprintf("%d× %s: %s", h.Count, h.Name, h.Why), quotes: h.Evidence, most: 1})
+		all = append(all, block{text: harmlessText(h), quotes: h.Evidence, most: 1})
 	}
 	return all
 }
+
+func harmlessText(h story.Harmless) string { return fmt.Sprintf("%d× %s: %s", h.Count, h.Name, h.Why) }
 
 func ruledOutBlocks(v *view) (all []block) {
 	for _, r := range v.Result.RuledOut {

@@ -149,6 +149,7 @@ func (x *index) liesWithin(a, b int32, within time.Duration) bool {
 // addTell adds a tell, without those of its events that are stray, and its effects.
 func (w *weighing) addTell(s *search, tell sign, effects []effectSpans) {
 	x := s.index
+	searched := x.findSearched(tell.events)
 	var near []int32
 	for _, ev := range tell.events {
 		alone := true
@@ -158,7 +159,7 @@ func (w *weighing) addTell(s *search, tell sign, effects []effectSpans) {
 				w.noteEffect(&effects[i])
 			}
 		}
-		if !alone || !x.isInDenseSource(ev) {
+		if !alone || !x.isInDenseSource(ev) || searched[x.sourceOf(ev)] {
 			near = append(near, ev)
 		}
 	}
@@ -312,9 +313,27 @@ func (x *index) liesInTells(o *language.Objection, tells []sign, ev int32) bool 
 }
 
 // isInDenseSource says whether an event was read from what its writer wrote, see [index.isDense].
-func (x *index) isInDenseSource(ev int32) bool {
-	e := x.events[ev]
-	return x.isDense(fileSource{e.Pos().File, e.Source})
+func (x *index) isInDenseSource(ev int32) bool { return x.isDense(x.sourceOf(ev)) }
+
+func (x *index) sourceOf(ev int32) fileSource {
+	return fileSource{x.events[ev].Pos().File, x.events[ev].Source}
+}
+
+// findSearched returns the sources of which every other line says what a tell asks for: that is
+// what somebody searched a log for, however many lines it has.
+func (x *index) findSearched(tell []int32) map[fileSource]bool {
+	lines := map[fileSource]int{}
+	for _, ev := range tell {
+		lines[x.sourceOf(ev)] += x.events[ev].Count()
+	}
+	searched := map[fileSource]bool{}
+	for i := range x.timeline.Coverage {
+		c := &x.timeline.Coverage[i]
+		if source := (fileSource{c.File, c.Source}); lines[source] > 0 && 2*lines[source] >= c.Lines {
+			searched[source] = true
+		}
+	}
+	return searched
 }
 
 // isDense says whether a source holds what its writer wrote, and not lines that somebody chose.

@@ -267,6 +267,20 @@ func TestLadderInDenseLogs(t *testing.T) {
 	require.Equal(t, timeline.Window{Start: at(3600).T, End: at(3600).T}, r.Findings[0].Cause, "the stall is no cause")
 }
 
+// TestLadderInSearchedLog holds that a log of which every other line is a tell is what somebody
+// searched for, as "dmesg | grep" prints it, however long it is.
+func TestLadderInSearchedLog(t *testing.T) {
+	lines := func(n int) *timeline.Timeline {
+		tell := sleeperOf("java", when(3600), writtenBy("kubelet.log"), func(e *event.Event) {
+			e.Fields = append(e.Fields, event.FieldRepeats.Int(n))
+		})
+		tell.Evidence[0].Pos.File = "kubelet.log"
+		return dense(line(tell))
+	}
+	require.Empty(t, Evaluate(readFrozen(t), lines(499)).Findings)
+	require.Equal(t, language.Possible, find(t, Evaluate(readFrozen(t), lines(500)), "frozen").Verdict)
+}
+
 // TestSoleExplanation holds that several supports are possible where no other rule explains them.
 func TestSoleExplanation(t *testing.T) {
 	events := []event.Event{ev("slow", when(1)), ev("full", when(2))}
