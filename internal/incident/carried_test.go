@@ -369,6 +369,8 @@ func textCarriers() []textCarrier {
 		{"quoted-twice", each(func(line string) string { return "> > " + line })},
 		{"indented", each(func(line string) string { return "    " + line })},
 		{"indented-tab", each(func(line string) string { return "\t" + line })},
+		{"ticked", each(func(line string) string { return "`" + line + "`" })},
+		{"listed", each(func(line string) string { return "* " + line })},
 		{"fenced", func(_, s string) string { return "```\n" + s + "```\n" }},
 		{"fenced-words", func(_, s string) string {
 			return "Hello,\n\nthis is what we see on the node:\n\n```console\n" + s + "```\n\nWhat can it be?\nThank you\n"

@@ -19,6 +19,8 @@ import (
 //	web-0   1/1                            blanks that do not break, quotes of a word processor
 //	> kubelet.service - kubelet            a quotation, an indentation
 //	     3	cpu: 0                          cat -n
+//	`pleg was last seen active`            code inside of a sentence, line by line
+//	* pleg was last seen active            an item of a list
 //	./df.txt:tmpfs   395M  395M            grep -H
 func FindRestorer(head *Head) func(io.Reader) io.Reader {
 	if isHTML(head.Text) {
@@ -26,6 +28,9 @@ func FindRestorer(head *Head) func(io.Reader) io.Reader {
 	}
 	if hasTypography(head) {
 		return eachLine(withoutTypography)
+	}
+	if isTicked(head) {
+		return eachLine(withoutTicks)
 	}
 	if isNumbered(head) {
 		return func(r io.Reader) io.Reader { return WithoutStarts(r, maxNumber, numberLength) }
@@ -105,7 +110,8 @@ const maxShared = 255
 // enough: an answer stands below it. Nil when there is none.
 func sharedPrefix(head *Head) []byte {
 	var name []byte
-	all, quoted, tabs, blanks, named := 0, 0, 0, 0, 0
+	all, quoted, named := 0, 0, 0
+	begin := make([]int, len(beginnings)) // lines by what they begin with
 	for _, line := range head.Lines {
 		if all++; all == 1 {
 			name = namePrefix(line)
@@ -113,29 +119,55 @@ func sharedPrefix(head *Head) []byte {
 		switch {
 		case line[0] == '>' && (len(line) == 1 || line[1] == ' ' || line[1] == '>'):
 			quoted++
-		case line[0] == '\t':
-			tabs++
-		case bytes.HasPrefix(line, []byte("    ")):
-			blanks++
+		case countBeginning(line, begin):
 		case name != nil && (bytes.HasPrefix(line, name) || bytes.Equal(line, bytes.TrimRight(name, " "))):
 			named++
 		case all > 16 && quoted*4 < all:
 			return nil
 		}
 	}
+	if i := slices.Index(begin, all); i >= 0 && all > 0 {
+		return beginnings[i]
+	}
 	switch {
 	case quoted > 0 && quoted*2 >= all:
 		return []byte("> ")
 	case all == 0:
 		return nil
-	case tabs == all:
-		return []byte("\t")
-	case blanks == all:
-		return []byte("    ")
 	case named == all && (all > 1 || bytes.HasSuffix(name, []byte(".log:")) || bytes.HasSuffix(name, []byte(".txt:"))):
 		return name
 	}
 	return nil
+}
+
+// beginnings are an indentation, and the mark of an item, that all lines may have.
+var beginnings = [][]byte{[]byte("\t"), []byte("    "), []byte("* ")}
+
+// countBeginning counts a line that begins with one of the beginnings.
+func countBeginning(line []byte, count []int) bool {
+	i := slices.IndexFunc(beginnings, func(b []byte) bool { return bytes.HasPrefix(line, b) })
+	if i >= 0 {
+		count[i]++
+	}
+	return i >= 0
+}
+
+// isTicked says that each line of head stands between backticks, as Markdown marks code inside of a
+// sentence.
+func isTicked(head *Head) bool {
+	return len(head.Lines) > 0 && !slices.ContainsFunc(head.Lines, func(line []byte) bool {
+		text := withoutTicks(nil, line)
+		return len(text) == len(line) || bytes.HasPrefix(text, []byte("`"))
+	})
+}
+
+// withoutTicks adds a line without the backticks around it.
+func withoutTicks(dst, line []byte) []byte {
+	text := bytes.TrimRight(line, " \r")
+	if len(text) < 2 || text[0] != '`' || text[len(text)-1] != '`' {
+		return append(dst, line...)
+	}
+	return append(dst, text[1:len(text)-1]...)
 }
 
 // namePrefix is the name of a file as grep -H puts it before a line, or the address of a node as
@@ -168,26 +200,36 @@ const maxNumber = 24
 
 // isNumbered says that each line of head has its number before it, as cat -n writes it.
 func isNumbered(head *Head) bool {
-	last, all := int64(-1), 0
+	last, all, texts := int64(-1), 0, 0
 	for _, line := range head.Lines {
 		n, _ := Digits(bytes.TrimLeft(line, " "))
-		if numberLength(line) == 0 || last >= 0 && n != last+1 {
+		length := numberLength(line)
+		if length == 0 || last >= 0 && n != last+1 {
 			return false
 		}
-		last = n
+		if last = n; length < len(line) {
+			texts++
+		}
 		all++
 	}
-	return all > 1 || all == 1 && bytes.HasPrefix(head.Text, []byte("     1\t"))
+	return all > 1 && texts > 0 || all == 1 && bytes.HasPrefix(head.Text, []byte("     1\t"))
 }
 
-// numberLength is the length of the number and the tab that a line starts with; 0 without them.
+// numberLength is the length of the number and the tab that a line starts with; 0 without them. What
+// is pasted may lack a tab at the end of a line. A shell's history has two blanks for it.
 func numberLength(line []byte) int {
 	i := SkipBlanks(line, 0)
 	_, d := Digits(line[i:])
-	if i += d; d == 0 || i >= len(line) || i >= maxNumber || line[i] != '\t' {
+	i += d
+	switch rest := line[min(i, len(line)):]; {
+	case d == 0 || i >= maxNumber:
 		return 0
+	case len(rest) == 0 || rest[0] == '\n' || rest[0] == '\r':
+		return i
+	case rest[0] == '\t':
+		return i + 1
 	}
-	return i + 1
+	return 0
 }
 
 // eachLine reads a text with each line changed. Change appends to dst what it makes of a line,
