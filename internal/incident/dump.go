@@ -87,12 +87,13 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 	}
 	first := f.input(nil, nil, nil).Before + 1
 	src := stackdump.Source{File: in.Path, Line: first, Text: text.String()}
-	if f.later == nil || f.section != nil { // a file of sections is read in their order
+	rare := f.rare
+	if rare == nil || rare.later == nil || rare.section != nil { // a file of sections is read in their order
 		f.parseDump(src, err)
 		return
 	}
-	f.isLate = true
-	f.later <- func() {
+	rare.isLate = true
+	rare.later <- func() {
 		f.parseDump(src, err)
 		f.dropSilent()
 	}

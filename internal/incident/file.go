@@ -30,22 +30,21 @@ type file struct {
 	modified time.Time             // by the archive that it came in; zero when nothing says
 	sources  *timeline.FileSources // nil for a file that has none
 	events   *eventStore           // nil for a file that has none
-	lines    *messages.Lines       // what rules ask for by text
 	watch    *lineWatch            // of the line that is watched; nil for most files
-	section  *parse.Section        // of a transcript, while it is read; nil for all other files
+	rare     *rareParts            // nil for most files
+}
+
+// rareParts are what few files have.
+type rareParts struct {
+	section *parse.Section // of a transcript, while it is read; else nil
 	// later runs what is left to do when the bytes of the file are in memory, while those that follow
 	// it in an archive are read; nil for a file that is no such member.
 	later chan<- func()
 	// isLate says that later has something of this file: it belongs to whoever runs that.
 	isLate bool
-	rare   *rareParts // nil for most files
-}
-
-// rareParts are what few files have.
-type rareParts struct {
-	link  *bundle.Link // of an entry that only points to a file; else nil
-	asked int          // lines that hold what rules ask for by text
-	dumps []*Dump
+	link   *bundle.Link // of an entry that only points to a file; else nil
+	asked  int          // lines that hold what rules ask for by text
+	dumps  []*Dump
 	// wholeDumps asks for dumps with their goroutines, and not for the events of these.
 	wholeDumps bool
 	// What makes sense only together with other files.
@@ -159,8 +158,8 @@ func (f *file) addStats(stats lines.Stats) {
 // input is the file, or the section of it that is read now, as a reader of a format wants it.
 func (f *file) input(r io.Reader, want func(line []byte) bool, stats *lines.Stats) lines.Input {
 	in := lines.Input{Path: f.account.Path, R: r, Want: want, Stats: stats}
-	if f.section != nil {
-		in.As, in.Before = f.section.As, f.section.Before
+	if s := f.readRare().section; s != nil {
+		in.As, in.Before = s.As, s.Before
 	}
 	return in
 }
@@ -208,10 +207,10 @@ func (f *file) mainComponent() string {
 	return component
 }
 
-// newMaker is a maker whose events are those of the file. Nothing of it stays when a log has been
-// read: bundles hold 200 000 files.
-func (f *file) newMaker() *eventMaker {
-	return &eventMaker{events: f.store(), lines: f.lines, asked: f.readRare().asked, watch: f.watch}
+// newMaker is a maker whose events are those of the file, asked what rules ask for by text. Nothing
+// of it stays when a log has been read: bundles hold 200 000 files.
+func (f *file) newMaker(asked *messages.Lines) *eventMaker {
+	return &eventMaker{events: f.store(), lines: asked, asked: f.readRare().asked, watch: f.watch}
 }
 
 // takeMade takes over what a maker has besides events: the sources that these name, and the late

@@ -74,9 +74,10 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	joinKills(files)
 	dateReadings(files)
 	markBootSteps(files)
-	inc.Files = accountsOf(files)
 	watches := watchesOf(files)
 	in := moveToTimeline(files)
+	inc.Files = accountsOf(files)
+	files = nil // the accounts are copies
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
 	inc.nameNode()
 	dateFiles(inc)
@@ -175,8 +176,9 @@ func wordsOf(format string) string {
 	return cmp.Or(formatWords[format], format)
 }
 
-// moveToTimeline moves what the files hold into one input of the timeline; the files are gone then.
-// The events are not copied: they stay where the stores of the files have put them.
+// moveToTimeline moves what the files hold into one input of the timeline; of the files only their
+// accounts are left. The events are not copied: they stay where the stores of the files have put
+// them.
 func moveToTimeline(files []*file) timeline.Input {
 	events, sources := joinDumpEvents(files)
 	n, written := 0, 0
@@ -189,10 +191,10 @@ func moveToTimeline(files []*file) timeline.Input {
 		}
 	}
 	in := timeline.Input{Events: slices.Grow(events, n), Sources: slices.Grow(sources, written)}
-	for i, f := range files {
+	for _, f := range files {
 		in.Events = slices.AppendSeq(in.Events, f.events.allEvents())
 		in.Sources = append(in.Sources, f.listSources()...)
-		files[i] = nil // of it only the events stay
+		f.events, f.sources, f.rare = nil, nil, nil
 	}
 	return in
 }

@@ -22,16 +22,16 @@ import (
 
 // readLog reads a file of log lines. Of the lines those are looked at that hold one of the wanted
 // strings, among them the headers of goroutine dumps.
-func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wanted *lines.Literals) {
+func (r *reader) readLog(ctx context.Context, read parse.Records, src io.Reader, f *file) {
 	var stats lines.Stats
 	var dumps stackdump.Collector
 	var kernel kernelTraces
 	var rows states.KubectlRows
 	want := func(line []byte) bool { return dumps.Pending() || kernel.wantsLine(line) }
-	in := f.input(r, want, &stats)
-	in.Literals, in.Go, in.Spare = wanted, func(f func()) { go f() }, &spareRows
+	in := f.input(src, want, &stats)
+	in.Literals, in.Go, in.Spare = r.wanted, func(f func()) { go f() }, &spareRows
 	log := logReader{file: f}
-	maker := runningMaker{maker: f.newMaker()}
+	maker := runningMaker{newMaker: func() *eventMaker { return f.newMaker(r.lines) }}
 	for rec, err := range read(in) {
 		if err != nil {
 			if f.addError(err) {
@@ -76,7 +76,9 @@ func (f *file) readLog(ctx context.Context, read parse.Records, r io.Reader, wan
 	f.addEvents(rows.Finish(nil))
 	f.addEvents(log.losses)
 	f.addEvents(log.boots)
-	f.takeMade(maker.maker)
+	if maker.maker != nil {
+		f.takeMade(maker.maker)
+	}
 	kernel.tellMore(f.store())
 	f.addStats(stats)
 	if asked := f.readRare().asked; asked > maxAsked && f.account.Err == "" {

@@ -143,6 +143,9 @@ func (f *file) findRenames() map[string]string {
 			order = append(order, h)
 		}
 	}
+	if len(order) < 2 { // as in most files
+		return nil
+	}
 	slices.SortFunc(order, func(a, b *timeline.Host) int { return cmp.Compare(a.From, b.From) })
 	all := map[string]string{}
 	for i := 1; i < len(order); i++ {

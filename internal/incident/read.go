@@ -55,14 +55,14 @@ func (r *reader) readEveryFormat(ctx context.Context, f bundle.File, in parse.Op
 		if traces.HasCalls(in.Head) {
 			r.readLogAndTrace(ctx, read, in, slot)
 		} else {
-			slot.readLog(ctx, read, in.R, r.wanted)
+			r.readLog(ctx, read, in.R, slot)
 		}
 	case parse.Syscalls:
 		r.traces.readTrace(ctx, f, in, slot)
 	case parse.Samples:
 		slot.readSamples(ctx, read, in.R)
 	case parse.Data:
-		slot.readSnapshot(ctx, read, in)
+		slot.readSnapshot(ctx, read, in, r.lines)
 	case parse.Dump:
 		slot.readDump(f, in.R)
 	case parse.Reference:
@@ -114,13 +114,13 @@ func (r *reader) walkInputs(ctx context.Context, wg *sync.WaitGroup, in Inputs) 
 			continue
 		}
 		slot := known.newFile(f.Path)
-		slot.lines, slot.modified, slot.watch = r.lines, f.ModTime, newWatch(f.Path, r.watched)
+		slot.modified, slot.watch = f.ModTime, newWatch(f.Path, r.watched)
 		files = append(files, slot)
 		switch {
 		case f.Stream && isSmallMember(f):
 			f.Open = copyMember(f)
 		case f.Stream:
-			slot.later = work
+			slot.makeRare().later = work
 			r.readFile(ctx, f, slot)
 			continue
 		}
@@ -215,7 +215,7 @@ func (r *reader) readFile(ctx context.Context, f bundle.File, slot *file) {
 		}
 		r.readFormat(ctx, f, in, slot)
 	})
-	if !slot.isLate {
+	if slot.rare == nil || !slot.rare.isLate {
 		slot.dropSilent()
 	}
 	switch {

@@ -10,11 +10,12 @@ import (
 // runningMaker runs an eventMaker in a goroutine of its own, which begins with the first full
 // batch: most files of a node hold few lines that matter, and some bundles hold 50 000 files.
 type runningMaker struct {
-	maker *eventMaker
-	batch []line
-	full  chan []line
-	free  chan []line
-	done  sync.WaitGroup
+	newMaker func() *eventMaker
+	maker    *eventMaker // nil while no line matters
+	batch    []line
+	full     chan []line
+	free     chan []line
+	done     sync.WaitGroup
 }
 
 // batchSize is how many lines are passed on at once: one at a time, passing them on would cost more
@@ -23,6 +24,9 @@ const batchSize = 128
 
 // addRecord passes a record on; its strings belong to the maker from then on.
 func (r *runningMaker) addRecord(rec *event.Record, source *timeline.SourceBuilder) {
+	if r.maker == nil {
+		r.maker = r.newMaker()
+	}
 	r.batch = append(r.batch, line{*rec, source})
 	if len(r.batch) < batchSize {
 		return

@@ -5,17 +5,18 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // readSnapshot reads a file that shows a state at one moment. It may hold lines of a log, too.
-func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.Opened) {
+func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.Opened, asked *messages.Lines) {
 	var stats lines.Stats
 	var events []event.Event
 	snapshot := states.NewSnapshot(opened.Name)
-	log, maker := logReader{file: f}, f.newMaker()
+	log, maker := logReader{file: f}, f.newMaker(asked)
 	for datum, err := range read(f.input(opened.R, states.WantedDatum, &stats)) {
 		if err != nil {
 			if f.addError(err) {

@@ -72,7 +72,7 @@ func (t traceFiles) fileAt(path string) *file { return cmp.Or(t.byPath[path], t.
 // readTrace reads a trace, or keeps a file that strace -ff wrote until all parts of its set are
 // known.
 func (r *traceReader) readTrace(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
-	if slot.section != nil || !r.keepTracePart(f, &in, slot) {
+	if slot.readRare().section != nil || !r.keepTracePart(f, &in, slot) {
 		r.readWholeTrace(ctx, in, slot)
 	}
 }
@@ -139,7 +139,7 @@ const maxPaste = 8 << 20
 // line.
 func (r *reader) readLogAndTrace(ctx context.Context, read parse.Records, in parse.Opened, slot *file) {
 	text, _ := io.ReadAll(io.LimitReader(in.R, maxPaste+1))
-	slot.readLog(ctx, read, io.MultiReader(bytes.NewReader(text), in.R), r.wanted) // in.R fails again, if it did
+	r.readLog(ctx, read, io.MultiReader(bytes.NewReader(text), in.R), slot) // in.R fails again, if it did
 	if len(text) > maxPaste {
 		return
 	}

@@ -22,9 +22,9 @@ func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Ope
 			slot.account.Lines++
 			slot.account.Used++
 		}
-		slot.section = s
-		r.readSection(ctx, f, slot)
-		slot.section = nil
+		slot.makeRare().section = s
+		r.readSection(ctx, f, s, slot)
+		slot.rare.section = nil
 		if e, ok := hungCommand(s); ok {
 			slot.addEvents([]event.Event{e})
 			slot.sourceNamed(e.Source)
@@ -60,14 +60,14 @@ func hungCommand(s *parse.Section) (event.Event, bool) {
 	return states.HungCommand(parse.WithoutWrapper(s.Command), s.Took, quotes...)
 }
 
-// readSection reads the section that the slot is at. What holds sections again is read as text: it
+// readSection reads a section of the slot's file. What holds sections again is read as text: it
 // has been taken apart once.
-func (r *reader) readSection(ctx context.Context, f bundle.File, slot *file) {
-	path := slot.section.As
+func (r *reader) readSection(ctx context.Context, f bundle.File, s *parse.Section, slot *file) {
+	path := s.As
 	if path == "" {
 		path = f.Path
 	}
-	opened, err := parse.Open(slot.section.R, path)
+	opened, err := parse.Open(s.R, path)
 	if errors.Is(err, parse.ErrEmpty) {
 		return
 	}

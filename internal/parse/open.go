@@ -47,10 +47,9 @@ func openFormat(r io.Reader, path string) (Opened, error) {
 	case n == 0:
 		return Opened{}, err
 	}
-	// a failed read fails again
-	o := Opened{R: io.MultiReader(bytes.NewReader(head), r), Head: lines.NewHead(head)}
-	if whole {
-		o.R = lines.Hold(head)
+	o := Opened{R: lines.Hold(head), Head: lines.NewHead(head)}
+	if !whole {
+		o.R = io.MultiReader(o.R, r) // a failed read fails again
 	}
 	if text, ok := lines.Decode(o.R, head); ok {
 		if o = openText(text); len(o.Head.Text) == 0 {

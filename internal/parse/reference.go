@@ -161,13 +161,13 @@ func isSymbolList(head *lines.Head) bool {
 		}
 		all++
 		switch {
-		case bytes.Count(line, []byte{' '}) <= 1 && bareLine.Match(line):
+		case isBareSymbol(line):
 			bare++
 			ends = ends || sleepOrEntry.Match(line)
 			if bytes.IndexByte(line, '_') > 0 {
 				named++
 			}
-		case addressedLine.Match(line), probeLine.Match(line), perfLine.Match(line):
+		case isKnownSymbol(line):
 			known++
 		}
 	}
@@ -178,6 +178,20 @@ func isSymbolList(head *lines.Head) bool {
 		return true
 	}
 	return bare*10 >= all*9 && named*2 >= bare && (!ends || all > longestStack)
+}
+
+// isBareSymbol says that a line is a name and perhaps its module.
+func isBareSymbol(line []byte) bool {
+	blanks := bytes.Count(line, []byte{' '})
+	return (blanks == 0 || blanks == 1 && line[len(line)-1] == ']') && bareLine.Match(line)
+}
+
+// isKnownSymbol says that a line has an address before the name, or says what can be traced. Most
+// lines begin with another letter.
+func isKnownSymbol(line []byte) bool {
+	beginsWith := func(any string) bool { return strings.IndexByte(any, line[0]) >= 0 }
+	return beginsWith("0123456789abcdefABCDEF") && addressedLine.Match(line) ||
+		beginsWith("kftruhspiBE") && probeLine.Match(line) || beginsWith(" ") && perfLine.Match(line)
 }
 
 // --- histories

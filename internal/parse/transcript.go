@@ -439,7 +439,8 @@ func cutPrompt(line []byte) (command string, strength promptStrength) {
 // cutShellPrompt is cutPrompt for a line that begins as the prompt of a shell may. Start is the
 // part of it that has the mark.
 func cutShellPrompt(line, start []byte) (command string, strength promptStrength) {
-	if !slices.ContainsFunc(start, func(c byte) bool { return c == '#' || c == '$' || c == '%' || c == '>' }) {
+	holds := func(mark byte) bool { return bytes.IndexByte(start, mark) >= 0 }
+	if !holds('#') && !holds('$') && !holds('%') && !holds('>') {
 		return "", noPrompt
 	}
 	text := ""

@@ -85,10 +85,9 @@ type Options struct {
 }
 
 // Build makes one timeline of the events of all files. The order of the input does not matter.
-// Build takes over the events and the slice of them: it changes them, and those that stay are the
-// events of the timeline.
+// Build takes over the events and both slices: it changes them, and the events that stay are those
+// of the timeline.
 func Build(in Input, o Options) *Timeline {
-	in.Sources = slices.Clone(in.Sources)
 	slices.SortFunc(in.Sources,
 		func(a, b Source) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File)) })
 	events := in.Events

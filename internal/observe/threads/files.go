@@ -13,7 +13,7 @@ import (
 // Files joins the files of threads out of /proc: stack, wchan, status and the
 // others of one thread tell of one moment of it. The zero value holds none.
 type Files struct {
-	parts []samples.Sample
+	parts []*samples.Sample
 }
 
 // maxParts bounds the files that are kept; a large node has some 10 000 threads.
@@ -22,20 +22,19 @@ const maxParts = 200_000
 // Add takes one file.
 func (t *Files) Add(s *samples.Sample) {
 	if len(t.parts) < maxParts {
-		t.parts = append(t.parts, s.Clone())
+		kept := s.Clone()
+		t.parts = append(t.parts, &kept)
 	}
 }
 
-// Merge takes over the files of another input.
+// Merge takes over the files of another input, which are no longer its own.
 func (t *Files) Merge(from *Files) {
-	for i := range from.parts {
-		t.Add(&from.parts[i])
-	}
+	t.parts = append(t.parts, from.parts[:min(len(from.parts), maxParts-len(t.parts))]...)
 }
 
-// Events are what the threads tell. Machine is the node's, as uname spells it, for
-// the numbers of system calls whose own files do not tell it; empty when it is not known. Names are
-// what other inputs say of the threads.
+// Events are what the threads tell; of the files none stays as it was. Machine is the node's, as
+// uname spells it, for the numbers of system calls whose own files do not tell it; empty when it is
+// not known. Names are what other inputs say of the threads.
 func (t *Files) Events(machine string, names *Names) []event.Event {
 	type key struct {
 		group string
@@ -45,8 +44,7 @@ func (t *Files) Events(machine string, names *Names) []event.Event {
 	}
 	joined := map[key]*samples.Sample{}
 	var order []*samples.Sample
-	for i := range t.parts {
-		p := &t.parts[i]
+	for _, p := range t.parts {
 		k := key{group: p.Group, tid: p.TID}
 		if p.TID == 0 {
 			k.file, k.line = p.Pos.File, p.Pos.Line
@@ -55,9 +53,8 @@ func (t *Files) Events(machine string, names *Names) []event.Event {
 			mergePart(s, p)
 			continue
 		}
-		s := *p
-		joined[k] = &s
-		order = append(order, &s)
+		joined[k] = p
+		order = append(order, p)
 	}
 	slices.SortStableFunc(order, func(a, b *samples.Sample) int {
 		return cmp.Or(a.Time.T.Compare(b.Time.T), cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line))

@@ -189,7 +189,7 @@ func sinceEpoch(b []byte) (t event.Time, ok bool) {
 	if n == 18 && n < len(b) && lines.IsDigit(b[n]) { // the nineteenth
 		v, n = v*10+int64(b[n]-'0'), n+1
 	}
-	scale := map[int]time.Duration{10: time.Second, 13: time.Millisecond, 16: time.Microsecond, 19: time.Nanosecond}[n]
+	scale := [20]time.Duration{10: time.Second, 13: time.Millisecond, 16: time.Microsecond, 19: time.Nanosecond}[n]
 	if scale == 0 || n < len(b) && b[n] != '.' {
 		return t, false
 	}
@@ -425,23 +425,22 @@ func lineEntry(line []byte) (e logEntry, ok bool) {
 	if line[0] == '[' && lines.IsDigit(line[1]) {
 		return rubyEntry(line)
 	}
-	if !lines.IsDigit(line[0]) {
-		return e, false
-	}
-	e.fields.time = entryTimeOf(line[:min(len(line), 35)])
-	e.fields.time.T = e.fields.time.T.UTC()
 	brace := bytes.IndexByte(line[:min(len(line), maxTag)], '{')
-	if !e.fields.time.Known || brace < 19 || brace+1 == len(line) {
+	if !lines.IsDigit(line[0]) || brace < 19 || brace+1 == len(line) {
 		return e, false
 	}
+	if e.fields.time = entryTimeOf(line[:min(len(line), 35)]); !e.fields.time.Known {
+		return e, false
+	}
+	e.fields.time.T = e.fields.time.T.UTC()
 	if line[brace+1] == '"' {
 		if !isFluentdHead(line[:brace]) {
 			return e, false
 		}
-		found := false
-		w := entryWalk{text: line, add: func(in logEntry) { e, found = in, true }}
+		inner, found := logEntry{}, false // not e, which would be allocated for every line
+		w := entryWalk{text: line, add: func(in logEntry) { inner, found = in, true }}
 		w.walk(brace, e.fields)
-		return e, found
+		return inner, found
 	}
 	labels, end := labelsOf(line[brace:])
 	if end == 0 || brace+end+1 >= len(line) {

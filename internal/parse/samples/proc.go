@@ -36,27 +36,31 @@ type procPlace struct {
 //
 // In a name, two numbers may be anything, and are taken for nothing.
 func readPlace(file string) (p procPlace, ok bool) {
-	parts := strings.Split(file, "/")
-	n := len(parts)
-	if n >= 2 && slices.Contains(procFiles, parts[n-1]) && isThreadID(parts[n-2]) {
-		p = procPlace{file: parts[n-1], root: strings.Join(parts[:n-2], "/")}
-		p.tid, _ = strconv.Atoi(parts[n-2])
+	dir, name := cutName(file)
+	above, thread := cutName(dir)
+	if slices.Contains(procFiles, name) && isThreadID(thread) {
+		p = procPlace{file: name, root: above}
+		p.tid, _ = strconv.Atoi(thread)
 		p.pid = p.tid
-		if n >= 4 && parts[n-3] == "task" && isThreadID(parts[n-4]) {
-			p.pid, _ = strconv.Atoi(parts[n-4])
-			p.root = strings.Join(parts[:n-4], "/")
+		task, parent := cutName(above)
+		root, process := cutName(task)
+		if parent == "task" && isThreadID(process) {
+			p.pid, _ = strconv.Atoi(process)
+			p.root = root
 		}
 		return p, true
 	}
 	if IsOfAllThreads(file) {
-		p = procPlace{file: parts[n-1], root: strings.Join(parts[:n-4], "/")}
-		if p.pid, _ = strconv.Atoi(parts[n-4]); p.pid == 0 {
-			p.comm = parts[n-4]
+		task, _ := cutName(above)
+		p.file = name
+		p.root, p.comm = cutName(task)
+		if p.pid, _ = strconv.Atoi(p.comm); p.pid != 0 {
+			p.comm = ""
 		}
 		return p, true
 	}
 	numbers := 0
-	for w := range strings.FieldsFuncSeq(strings.ToLower(parts[n-1]), func(c rune) bool { return c < '0' || c > 'z' || c > '9' && c < 'a' }) {
+	for w := range strings.FieldsFuncSeq(strings.ToLower(name), func(c rune) bool { return c < '0' || c > 'z' || c > '9' && c < 'a' }) {
 		bare := strings.TrimPrefix(strings.TrimPrefix(w, "pid"), "tid")
 		switch {
 		case isThreadID(bare):
@@ -71,17 +75,23 @@ func readPlace(file string) (p procPlace, ok bool) {
 	if numbers != 1 {
 		p.tid = 0
 	}
-	p.root = strings.Join(parts[:n-1], "/")
+	p.root = dir
 	return p, p.file != ""
+}
+
+// cutName cuts the last name off a path, which may be all there is.
+func cutName(file string) (dir, name string) {
+	i := strings.LastIndexByte(file, '/')
+	return file[:max(i, 0)], file[i+1:]
 }
 
 // IsOfAllThreads knows the path by which a shell prints one file of all threads of a process:
 // "/proc/1234/task/*/stack", or one of NamedProcesses in the place of its number.
 func IsOfAllThreads(file string) bool {
-	parts := strings.Split(file, "/")
-	n := len(parts)
-	return n >= 4 && parts[n-2] == "*" && parts[n-3] == "task" && slices.Contains(procFiles, parts[n-1]) &&
-		(isThreadID(parts[n-4]) || slices.Contains(NamedProcesses, parts[n-4]))
+	dir, name := cutName(file)
+	dir, ofAll := strings.CutSuffix(dir, "/task/*")
+	_, process := cutName(dir)
+	return ofAll && slices.Contains(procFiles, name) && (isThreadID(process) || slices.Contains(NamedProcesses, process))
 }
 
 // NamedProcesses are the daemons that run once on a node, so that people name them and a shell
@@ -107,10 +117,11 @@ func IsProcFile(file string, head *lines.Head) bool {
 		if n == 0 && p.file == "status" && !lines.StartsWith(line, "Name:\t", "Name: ") {
 			return false
 		}
-		if _, dates := readStampLine(string(line)); dates {
+		text := string(line)
+		if _, dates := readStampLine(text); dates {
 			continue
 		}
-		if n++; n > 1000 || !r.knowsLine(string(line)) {
+		if n++; n > 1000 || !r.knowsLine(text) {
 			return false
 		}
 	}

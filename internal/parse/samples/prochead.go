@@ -132,6 +132,9 @@ var bareLine = regexp.MustCompile(`^(?i:pid|tid|process|thread|task) *[:=#] *[1-
 
 // readBlockLine reads such a line.
 func readBlockLine(s string) (b namedBlock, ok bool) {
+	if s == "" || strings.IndexByte("pPtT", s[0]) < 0 { // as most lines
+		return b, false
+	}
 	m := blockLine.FindStringSubmatch(s)
 	if m == nil {
 		return b, false

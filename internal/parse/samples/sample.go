@@ -183,15 +183,15 @@ func (r *sampleReader) readLine(line []byte, s *Sample) (reason string) {
 		return ""
 	}
 	text := string(line)
-	if *s, reason = r.readRow(text); reason == "" && s.TID != 0 {
+	if *s, reason = r.readRow(line, text); reason == "" && s.TID != 0 {
 		r.seen.addRow(text, s)
 	}
 	return reason
 }
 
-// readRow reads one line; reason is set when no sampler writes such a line.
-func (r *sampleReader) readRow(line string) (s Sample, reason string) {
-	kind := lineKind(line)
+// readRow reads one line, also as a string; reason is set when no sampler writes such a line.
+func (r *sampleReader) readRow(raw []byte, line string) (s Sample, reason string) {
+	kind := lineKind(raw)
 	if r.headerBegins("TIMESTAMP", "ST") && kind == sampleCSV {
 		kind = sampleBPF
 	}
@@ -267,12 +267,12 @@ var sampleNotes = []string{
 }
 
 // lineKind is the kind of a line, by its start.
-func lineKind(line string) sampleKind {
-	starts := func(with string) bool { return strings.HasPrefix(line, with) }
+func lineKind(line []byte) sampleKind {
+	starts := func(with string) bool { return bytes.HasPrefix(line, []byte(with)) }
 	switch {
-	case lines.StartsWith(line, sampleHeaders...), starts("TIMESTAMP,") && strings.Contains(line, ",TGID,"),
-		starts("DATE ") && strings.Contains(line, " TIME ") && strings.Contains(line, " TID "),
-		starts("TIMESTAMP ") && strings.Contains(line, " TGID ") && strings.Contains(line, " TID "):
+	case lines.StartsWith(line, sampleHeaders...), starts("TIMESTAMP,") && bytes.Contains(line, []byte(",TGID,")),
+		starts("DATE ") && bytes.Contains(line, []byte(" TIME ")) && bytes.Contains(line, []byte(" TID ")),
+		starts("TIMESTAMP ") && bytes.Contains(line, []byte(" TGID ")) && bytes.Contains(line, []byte(" TID ")):
 		return sampleHeader
 	case lines.StartsWith(line, sampleNotes...):
 		return sampleNote
@@ -280,7 +280,7 @@ func lineKind(line string) sampleKind {
 		return sampleEnded
 	case starts("IORQ_END,"):
 		return sampleDisk
-	case lines.StartsWith(line, "kstack ", "ustack ") && strings.Contains(line, " ->"):
+	case lines.StartsWith(line, "kstack ", "ustack ") && bytes.Contains(line, []byte(" ->")):
 		return sampleStack
 	case len(line) < 24 || line[4] != '-' || line[7] != '-' || line[13] != ':':
 		return sampleNone
@@ -290,7 +290,7 @@ func lineKind(line string) sampleKind {
 		return sampleText
 	case line[10] == 'T' && len(line) > 28 && line[26] == ',':
 		return sampleTraced
-	case line[10] == 'T' && len(line) > 28 && line[19] == '.' && line[26:28] == "  ":
+	case line[10] == 'T' && len(line) > 28 && line[19] == '.' && line[26] == ' ' && line[27] == ' ':
 		return sampleWide
 	}
 	return sampleNone
@@ -310,7 +310,7 @@ func isSample(line []byte) bool {
 	f := func(n int) []string {
 		return strings.FieldsFunc(string(line[n:min(len(line), 200)]), func(c rune) bool { return c == ',' || c == ' ' })
 	}
-	switch kind := lineKind(string(line)); kind {
+	switch kind := lineKind(line); kind {
 	case sampleNone:
 		return false
 	case sampleText, sampleCSV: // other programs write such stamps

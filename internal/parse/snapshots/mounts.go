@@ -70,7 +70,8 @@ func SniffMounts(head *lines.Head) float64 {
 
 // isMount is strict for the sake of sniffing: prose has " on " and " type ", too.
 func isMount(line []byte) bool {
-	if bytes.Contains(line, []byte(" on ")) && !bytes.Contains(line, []byte(" on /")) {
+	if !bytes.Contains(line, []byte(" /")) && !bytes.Contains(line, []byte("\t/")) ||
+		bytes.Contains(line, []byte(" on ")) && !bytes.Contains(line, []byte(" on /")) {
 		return false
 	}
 	_, target, _, _, ok := readMountLine(string(line))

@@ -64,13 +64,25 @@ func readPackageLine(line string) (name, version string, ok bool) {
 	return full[:v], version, version != ""
 }
 
+// mayBePackage says that a line begins with the state of a package, or its first word ends with the
+// name of an architecture, which holds no point.
+func mayBePackage(line []byte) bool {
+	if len(line) > 2 && line[2] == ' ' {
+		return true
+	}
+	first := bytes.TrimSpace(line)
+	first = first[:wordLength(first)]
+	i := bytes.LastIndexByte(first, '.')
+	return i >= 0 && slices.Contains(architectures, string(first[i+1:]))
+}
+
 // SniffPackages is the share of lines that name a package and its version.
 func SniffPackages(head *lines.Head) float64 {
 	return lines.Share(head, func(line []byte) lines.Sign {
 		if lines.StartsWith(line, "Desired=", "|", "+") {
 			return lines.Silent // above the table of dpkg -l
 		}
-		if bytes.IndexByte(line, '.') < 0 && (len(line) < 3 || line[2] != ' ') {
+		if !mayBePackage(line) {
 			return lines.Foreign
 		}
 		_, _, ok := readPackageLine(string(line))

@@ -80,13 +80,13 @@ func withoutQuotes(s string) string {
 var nameBytes = lines.NewByteSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 
 // isName says that s is of letters, digits, _ and -, and of the bytes of others.
-func isName(s, others string) bool {
+func isName[T string | []byte](s T, others string) bool {
 	for i := range len(s) {
 		if !nameBytes[s[i]] && strings.IndexByte(others, s[i]) < 0 {
 			return false
 		}
 	}
-	return s != ""
+	return len(s) > 0
 }
 
 // propertyNames are those by which a file is known.

@@ -88,7 +88,8 @@ func mayBeRow(line []byte) bool {
 		}
 	}
 	return lines.StartsWith(line, "-.slice", "Control group ", "Unit ", "CGroup: ", "Linux ") ||
-		bytes.IndexByte(line[:min(len(line), 22)], ',') > 0 || bytes.Contains(line, []byte(")-")) || bytes.Contains(line, []byte(")─")) ||
+		bytes.IndexByte(line[:min(len(line), 22)], ',') > 0 ||
+		bytes.IndexByte(line, ')') >= 0 && (bytes.Contains(line, []byte(")-")) || bytes.Contains(line, []byte(")─"))) ||
 		mayBeProcess(line)
 }
 
@@ -98,7 +99,7 @@ const longestRow = 4 << 10
 // isBlamed tells a row of systemd-analyze blame: 2min 31.123s containerd.service.
 func isBlamed(line string) bool {
 	line = strings.TrimSpace(line)
-	if line == "" || !lines.IsDigit(line[0]) {
+	if line == "" || !lines.IsDigit(line[0]) || strings.IndexByte(line, '.') < 0 {
 		return false
 	}
 	words := strings.Fields(line[:min(len(line), 300)])
@@ -237,8 +238,11 @@ func readTableHead(line []byte) (tableKind, []column) {
 	if len(line) > 1000 || c-'A' >= 26 && c != '%' && c != 't' && c != 'r' && c != 'a' && !bytes.HasSuffix(line, []byte(" %util")) {
 		return noListing, nil
 	}
+	if n := countWords(line); n < 3 || n > 60 {
+		return noListing, nil
+	}
 	columns := undoHtop(cutWords(string(line)))
-	if len(columns) < 3 || len(columns) > 60 {
+	if len(columns) > 60 {
 		return noListing, nil
 	}
 	has := func(name string) bool {
@@ -267,6 +271,18 @@ func readTableHead(line []byte) (tableKind, []column) {
 
 func isUpper(columns []column) bool {
 	return !slices.ContainsFunc(columns, func(c column) bool { return c.name != strings.ToUpper(c.name) })
+}
+
+// countWords is how many words cutWords gives.
+func countWords(line []byte) (n int) {
+	blank := true
+	for _, c := range line {
+		before := blank
+		if blank = c == ' ' || c == '\t'; before && !blank {
+			n++
+		}
+	}
+	return n
 }
 
 // cutWords are the words of a line and where they begin.
@@ -480,16 +496,26 @@ func SniffTable(head *lines.Head) float64 {
 
 // isNumber reads 12, 1.5e+06, NaN, +Inf.
 func isNumber(s []byte) bool {
-	if bare := bytes.TrimLeft(s, "+-"); len(bare) == 0 || !lines.IsDigit(bare[0]) && bytes.IndexByte([]byte(".iInN"), bare[0]) < 0 {
+	bare := bytes.TrimLeft(s, "+-")
+	switch { // without the error, which would have to be made
+	case len(bare) == 0:
 		return false
-	} else if lines.IsDigit(bare[0]) && !floatBytes.HasAll(string(bare)) {
-		return false // without the error, which would have to be made
+	case !lines.IsDigit(bare[0]) && bare[0] != '.':
+		if !slices.ContainsFunc(oddNumbers, func(odd []byte) bool { return bytes.EqualFold(bare, odd) }) {
+			return false
+		}
+	case !floatBytes.HasAll(string(bare)):
+		return false
 	}
 	_, err := strconv.ParseFloat(string(s), 64)
 	return err == nil && len(s) > 0
 }
 
-// floatBytes are those of a number that begins with a digit, with a mantissa in hexadecimal, too.
+// oddNumbers are those that begin with a letter.
+var oddNumbers = [][]byte{[]byte("inf"), []byte("infinity"), []byte("nan")}
+
+// floatBytes are those of a number that begins with a digit or a point, with a mantissa in
+// hexadecimal, too.
 var floatBytes = lines.NewByteSet("0123456789abcdefABCDEF+-._xXpP")
 
 // Rows follows the lines of a text to see where a listing begins and where it ends.

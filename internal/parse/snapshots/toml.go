@@ -182,7 +182,7 @@ func isTOMLTable(line []byte) bool {
 	line, _, _ = bytes.Cut(line, []byte(" #"))
 	line = bytes.TrimSpace(line)
 	n := len(line)
-	return n > 2 && line[0] == '[' && line[n-1] == ']' && !bytes.ContainsAny(line, " ,:") && isName(string(line[1:2]), "\"'[")
+	return n > 2 && line[0] == '[' && line[n-1] == ']' && !bytes.ContainsAny(line, " ,:") && isName(line[1:2], "\"'[")
 }
 
 func isTOMLKey(key []byte) bool {
@@ -190,7 +190,7 @@ func isTOMLKey(key []byte) bool {
 	if len(key) > 0 && (key[0] == '"' || key[0] == '\'') {
 		return key[len(key)-1] == key[0]
 	}
-	return isName(string(key), ".")
+	return isName(key, ".")
 }
 
 func isTOMLValue(value []byte) bool {
