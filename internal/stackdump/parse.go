@@ -120,8 +120,8 @@ type parser struct {
 	unended, orphaned, blank, filed bool
 	creators                        int
 	total                           int // goroutines that the first lines of profiles count
-	// Inside of a block of code of Markdown; whether the last header stands in one.
-	fenced, headFenced bool
+	// Inside of a block of code of Markdown; whether the last header stands in one, or has no colon.
+	fenced, headFenced, titled bool
 	// Of a line that was cleaned of a ticket's marks: what of Text is quoted for it.
 	cleaned        bool
 	rawFrom, rawTo int
@@ -323,6 +323,8 @@ func (p *parser) takeHeader(s string, at, idEnd int) bool {
 	}
 	p.where, p.headFenced = inGoroutine, p.fenced
 	p.g.Header, p.g.Pos = p.quoteText(at, at+min(quote, len(s)))
+	p.dropTitle()
+	p.titled = s[end-1] != ':'
 	if i, _ := findHeader(s[end:]); i >= 0 {
 		p.rest, s = s[end+i:], strings.TrimRight(s[:end+i], " ")
 	}
@@ -331,6 +333,17 @@ func (p *parser) takeHeader(s string, at, idEnd int) bool {
 		p.addRemark(at, "%q behind the header of goroutine %d", clipText(rest), p.g.ID)
 	}
 	return true
+}
+
+// dropTitle drops the goroutine before the one that begins here when it is the same one and has no
+// stack: its header was the title of a block, "<summary>goroutine 7 [select]</summary>".
+func (p *parser) dropTitle() {
+	all, n := p.dump.Goroutines, len(p.dump.Goroutines)
+	if p.titled && n > 1 && all[n-2].ID == p.g.ID && all[n-2].State == p.g.State && len(all[n-2].Frames) == 0 {
+		all[n-2] = all[n-1]
+		p.dump.Goroutines, p.g = all[:n-1], &all[n-2]
+		p.dump.Headers--
+	}
 }
 
 // takeJoinedFrames reads frames that somebody has put on one line, each with its file behind it:
