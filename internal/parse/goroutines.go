@@ -29,14 +29,14 @@ func sniffGoroutines(head *lines.Head) float64 {
 		switch {
 		case len(line) == 0:
 			return lines.Foreign
-		case isGoroutine(line) && !bytes.Contains(line, []byte(`]:\n`)),
+		case isGoroutine(line) && !bytes.Contains(bytes.TrimSuffix(line, []byte(`\n`)), []byte(`]:\n`)),
 			isDelve(bytes.TrimLeft(line, " \t")), isProfileLine(line),
 			headless && isFileLine(bytes.TrimLeft(line, " \t")):
 			return lines.Proves
 		case line[0] == '\t' && bytes.Contains(line, []byte(".go:")),
 			lines.StartsWith(line, "created by ", "=== ", "...", "(dlv)", "```"),
 			line[len(line)-1] == ')' && bytes.IndexByte(line, '.') > 0 && line[0] != ' ',
-			isFileLine(bytes.TrimLeft(line, " ")):
+			isFileLine(bytes.TrimLeft(line, " ")), bytes.Contains(line, []byte(`)\n\t/`)):
 			return lines.Fits
 		}
 		kernel = kernel || isKernelFrame(line)

@@ -183,6 +183,9 @@ func (p *parser) readLine(at, end int) {
 	for at < end && isSpace(p.src.Text[end-1]) {
 		end--
 	}
+	if end-at > 2 && p.src.Text[end-1] == 'n' && p.src.Text[end-2] == '\\' {
+		end -= 2 // a line break that somebody escaped, beside a real one
+	}
 	s := p.src.Text[at:end]
 	if p.blank = s == ""; p.blank {
 		p.dump.Blank++
@@ -203,6 +206,9 @@ func (p *parser) readLine(at, end int) {
 		return
 	}
 	p.dump.Skipped++
+	if _, _, isFile := parseFile(s); isFile && p.open && len(p.chunk) == p.first {
+		p.orphaned = true // a file right below a header: its call is missing, or the lines run backwards
+	}
 	p.skipLine(at, s)
 }
 
@@ -377,6 +383,9 @@ func (p *parser) takeJoinedFrames(s string, at int) bool {
 // its offset.
 func cutJoined(s string) (text, file, rest string, ok bool) {
 	gap := strings.Index(s, ") ") + 1
+	if escaped := strings.Index(s, `)\n\t`); escaped > 0 && gap == 0 {
+		gap, s = escaped+1, strings.Replace(s, `\n\t`, "    ", 1)
+	}
 	if strings.HasPrefix(s, creatorWord) {
 		before, _, found := strings.Cut(s, ".go:")
 		if !found {
