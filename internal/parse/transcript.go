@@ -272,7 +272,7 @@ func (s *Sections) endsStatus(line []byte) bool {
 }
 
 // stackKind is whose stacks the lines before are. A ticket may have those of a thread in the kernel
-// and those of a Go program one below the other, without a mark between them.
+// and those of a Go program one below the other.
 type stackKind uint8
 
 const (
@@ -281,7 +281,7 @@ const (
 	goroutines
 )
 
-// changesAt says that stacks of the other kind begin with a line. It is told every line.
+// changesAt says that stacks of the other kind begin with a line.
 func (k *stackKind) changesAt(line []byte) bool {
 	before := *k
 	switch {
@@ -289,8 +289,6 @@ func (k *stackKind) changesAt(line []byte) bool {
 		*k = goroutines
 	case isKernelFrame(line):
 		*k = kernelStack
-	case before == kernelStack && !lines.IsBlank(line):
-		*k = noStack // no other line stands inside of such a stack
 	}
 	return before != noStack && *k != noStack && before != *k
 }

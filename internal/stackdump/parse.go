@@ -8,6 +8,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/stackdump/paste"
+	"github.com/plegdiag/plegdiag/internal/stackdump/turned"
 )
 
 const (
@@ -30,8 +31,13 @@ func Parse(src Source) *Dump {
 	if strings.HasPrefix(src.Text, profileStart) {
 		return parseProfile(src)
 	}
+	src.Line = max(src.Line, 1)
 	p := parser{src: src, dump: &Dump{File: src.File}, file: &Frame{}, g: &Goroutine{}}
-	p.src.Line = max(src.Line, 1)
+	if isBackwards(src.Text) {
+		p.unended = src.Pieces != nil // a log's lines before the first header are no part of Text
+		src.Text, src.Pieces = turned.Text(src.Text, src.Pieces, event.Pos{File: src.File, Line: src.Line})
+		p.src = src
+	}
 	p.dump.Goroutines = make([]Goroutine, 0, estimateGoroutines(src.Text))
 	if p.isHeadless(src.Text) && !strings.Contains(src.Text, "\n"+headerWord) { // else the start is cut off
 		p.beginHeadless(0, src.Text)
@@ -48,6 +54,17 @@ func Parse(src Source) *Dump {
 	p.noteCut()
 	p.endGoroutine()
 	return p.dump
+}
+
+// isBackwards says that the last line of a text stands first: the file of a frame, not its call, is
+// right below a header.
+func isBackwards(text string) bool {
+	i, _ := findHeader(text)
+	_, rest, _ := strings.Cut(text[max(i, 0):], "\n")
+	file, rest, _ := strings.Cut(strings.TrimLeft(rest, " \t\r\n"), "\n")
+	_, _, ok := parseFile(strings.TrimRight(file, " \t\r"))
+	call, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+	return i >= 0 && ok && strings.Contains(file, " +0x") && (strings.HasSuffix(strings.TrimRight(call, " \t\r"), ")") || strings.HasPrefix(call, creatorWord))
 }
 
 // noteCut says whether the text has all goroutines of its dumps, as far as it shows.
