@@ -223,9 +223,6 @@ func (p *parser) readLine(at, end int) {
 		return
 	}
 	p.dump.Skipped++
-	if _, _, isFile := parseFile(s); isFile && p.open && len(p.chunk) == p.first {
-		p.orphaned = true // a file right below a header: its call is missing, or the lines run backwards
-	}
 	p.skipLine(at, s)
 }
 
