@@ -59,7 +59,7 @@ func Parse(src Source) *Dump {
 // isBackwards says that the last line of a text stands first: the file of a frame, not its call, is
 // right below a header.
 func isBackwards(text string) bool {
-	i, _ := findHeader(text)
+	i, _ := findHeader(text[:min(len(text), 1<<20)])
 	_, rest, _ := strings.Cut(text[max(i, 0):], "\n")
 	file, rest, _ := strings.Cut(strings.TrimLeft(rest, " \t\r\n"), "\n")
 	_, _, ok := parseFile(strings.TrimRight(file, " \t\r"))
