@@ -15,7 +15,7 @@ var pprofGoroutines = []byte{0x0a, 4, 8, 1, 16, 2, 0x12}
 // (debug=1 and 2), the profile in protocol buffers, and delve's lists and stacks. Reading them is
 // package stackdump's work. A text that has lines of a log, too, is a log that carries a dump: of a
 // fatal error the line that says which stands above its stacks. A ticket that has stacks of the
-// kernel in blocks of their own is read block by block.
+// kernel, too, is read block by block.
 func sniffGoroutines(head *lines.Head) float64 {
 	if bytes.HasPrefix(head.Text, pprofGoroutines) || bytes.HasPrefix(head.Text, []byte("goroutine profile: total ")) {
 		return 1
@@ -23,28 +23,27 @@ func sniffGoroutines(head *lines.Head) float64 {
 	if !head.MayHold("oroutine", "0x") { // one of which stands in every line that proves a dump
 		return 0
 	}
-	logged, fenced, kernel, headless := false, false, false, startsWithFrames(head.Text)
+	logged, kernel, headless := false, false, startsWithFrames(head.Text)
 	share := lines.Share(head, func(line []byte) lines.Sign {
 		line = bytes.TrimPrefix(line, []byte("* ")) // delve marks the goroutine that it is in
-		fenced = fenced || bytes.HasPrefix(line, []byte("```"))
 		switch {
 		case len(line) == 0:
 			return lines.Foreign
-		case bytes.HasPrefix(line, []byte("goroutine ")) && bytes.IndexByte(line, '[') > 0 && !bytes.Contains(line, []byte(`]:\n`)),
+		case isGoroutine(line) && !bytes.Contains(bytes.TrimSuffix(line, []byte(`\n`)), []byte(`]:\n`)),
 			isDelve(bytes.TrimLeft(line, " \t")), isProfileLine(line),
 			headless && isFileLine(bytes.TrimLeft(line, " \t")):
 			return lines.Proves
 		case line[0] == '\t' && bytes.Contains(line, []byte(".go:")),
 			lines.StartsWith(line, "created by ", "=== ", "...", "(dlv)", "```"),
 			line[len(line)-1] == ')' && bytes.IndexByte(line, '.') > 0 && line[0] != ' ',
-			isFileLine(bytes.TrimLeft(line, " ")):
+			isFileLine(bytes.TrimLeft(line, " ")), bytes.Contains(line, []byte(`)\n\t/`)):
 			return lines.Fits
 		}
-		kernel = kernel || bytes.HasPrefix(line, []byte("[<"))
+		kernel = kernel || isKernelFrame(line)
 		logged = logged || logs.HasHeader(line) || lines.StartsWith(line, "[+]", "[-]") // of /healthz
 		return lines.Foreign
 	})
-	if logged || kernel && fenced {
+	if logged || kernel {
 		return 0
 	}
 	return share

@@ -63,6 +63,7 @@ type Sections struct {
 	listing  snapshots.Rows
 	status   bool // the section is what /proc/PID/status holds
 	units    bool // the section is what systemctl status prints
+	stacks   stackKind
 	where    directory
 	printed  []string // files whose values follow, one in each line
 	line     int      // lines that were read
@@ -89,7 +90,7 @@ func (s *Sections) Next() *Section {
 		return nil
 	}
 	s.next = Section{Before: s.line, R: s}
-	s.listing, s.status, s.units = snapshots.Rows{}, false, false
+	s.listing, s.status, s.units, s.stacks = snapshots.Rows{}, false, false, noStack
 	s.ended = false
 	head := s.peekLine()
 	if n := fenceBefore(head); n > 0 { // what follows it on its line is the first of the section
@@ -238,7 +239,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if bare := strings.TrimSpace(string(line[:min(len(line), 4)])); (bare == "$" || bare == "#") && len(line) < 4 && s.next.Command != "" {
 		return true // a prompt at which nothing was typed
 	}
-	if s.listing.EndsBefore(line, s.next.Filled > 0) || s.beginsUnit(line) {
+	if s.listing.EndsBefore(line, s.next.Filled > 0) || s.beginsUnit(line) || s.stacks.changesAt(line) {
 		return true
 	}
 	quote := event.Quote{Pos: event.Pos{File: s.in.Path, Line: s.line + 1}, Text: lines.Clip(line)}
@@ -268,6 +269,37 @@ func (s *Sections) endsStatus(line []byte) bool {
 	text, _ := s.r.Peek(maxSectionHead)
 	s.status = samples.BeginsStatus(text)
 	return s.status && s.next.Filled > 0
+}
+
+// stackKind is whose stacks the lines before are. A ticket may have those of a thread in the kernel
+// and those of a Go program one below the other.
+type stackKind uint8
+
+const (
+	noStack stackKind = iota
+	kernelStack
+	goroutines
+)
+
+// changesAt says that stacks of the other kind begin with a line.
+func (k *stackKind) changesAt(line []byte) bool {
+	before := *k
+	switch {
+	case isGoroutine(line):
+		*k = goroutines
+	case isKernelFrame(line):
+		*k = kernelStack
+	}
+	return before != noStack && *k != noStack && before != *k
+}
+
+// isKernelFrame knows a line of /proc/PID/stack, "[<0>] do_exit+0xa14/0xba0". No dump of goroutines
+// has one.
+func isKernelFrame(line []byte) bool { return lines.StartsWith(line, "[<") }
+
+// isGoroutine knows the header of a goroutine.
+func isGoroutine(line []byte) bool {
+	return lines.StartsWith(line, "goroutine ") && bytes.IndexByte(line, '[') > 0
 }
 
 // beginsUnit says that the status of a unit begins with a line, behind something else: the command
@@ -593,11 +625,15 @@ func sniffTranscript(head *lines.Head) float64 {
 	strongest := noPrompt
 	commands, edges, fences := 0, 0, 0
 	filled, between := false, false // lines of the section; a listing begins or ends behind others
+	stacks := noStack
 	rows := snapshots.MayHaveRows(head)
 	if i := bytes.Index(head.Text, []byte("\nName:")); i >= 0 && samples.BeginsStatus(head.Text[i+1:]) {
 		edges++
 	}
 	for _, line := range head.Lines {
+		if stacks.changesAt(line) {
+			commands++
+		}
 		command, _, begins := beginsSection(line)
 		if begins {
 			if command == "" && isFence(line) {

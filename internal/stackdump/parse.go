@@ -8,6 +8,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/stackdump/paste"
+	"github.com/plegdiag/plegdiag/internal/stackdump/turned"
 )
 
 const (
@@ -30,8 +31,13 @@ func Parse(src Source) *Dump {
 	if strings.HasPrefix(src.Text, profileStart) {
 		return parseProfile(src)
 	}
+	src.Line = max(src.Line, 1)
 	p := parser{src: src, dump: &Dump{File: src.File}, file: &Frame{}, g: &Goroutine{}}
-	p.src.Line = max(src.Line, 1)
+	if isBackwards(src.Text) {
+		p.unended = src.Pieces != nil // a log's lines before the first header are no part of Text
+		src.Text, src.Pieces = turned.Text(src.Text, src.Pieces, event.Pos{File: src.File, Line: src.Line})
+		p.src = src
+	}
 	p.dump.Goroutines = make([]Goroutine, 0, estimateGoroutines(src.Text))
 	if p.isHeadless(src.Text) && !strings.Contains(src.Text, "\n"+headerWord) { // else the start is cut off
 		p.beginHeadless(0, src.Text)
@@ -48,6 +54,17 @@ func Parse(src Source) *Dump {
 	p.noteCut()
 	p.endGoroutine()
 	return p.dump
+}
+
+// isBackwards says that the last line of a text stands first: the file of a frame, not its call, is
+// right below a header.
+func isBackwards(text string) bool {
+	i, _ := findHeader(text[:min(len(text), 1<<20)])
+	_, rest, _ := strings.Cut(text[max(i, 0):], "\n")
+	file, rest, _ := strings.Cut(strings.TrimLeft(rest, " \t\r\n"), "\n")
+	_, _, ok := parseFile(strings.TrimRight(file, " \t\r"))
+	call, _, _ := strings.Cut(strings.TrimSpace(rest), "\n")
+	return i >= 0 && ok && strings.Contains(file, " +0x") && (strings.HasSuffix(strings.TrimRight(call, " \t\r"), ")") || strings.HasPrefix(call, creatorWord))
 }
 
 // noteCut says whether the text has all goroutines of its dumps, as far as it shows.
@@ -120,8 +137,8 @@ type parser struct {
 	unended, orphaned, blank, filed bool
 	creators                        int
 	total                           int // goroutines that the first lines of profiles count
-	// Inside of a block of code of Markdown; whether the last header stands in one.
-	fenced, headFenced bool
+	// Inside of a block of code of Markdown; whether the last header stands in one, or has no colon.
+	fenced, headFenced, titled bool
 	// Of a line that was cleaned of a ticket's marks: what of Text is quoted for it.
 	cleaned        bool
 	rawFrom, rawTo int
@@ -182,6 +199,9 @@ func (p *parser) readLine(at, end int) {
 	}
 	for at < end && isSpace(p.src.Text[end-1]) {
 		end--
+	}
+	if end-at > 2 && p.src.Text[end-1] == 'n' && p.src.Text[end-2] == '\\' {
+		end -= 2 // a line break that somebody escaped, beside a real one
 	}
 	s := p.src.Text[at:end]
 	if p.blank = s == ""; p.blank {
@@ -323,6 +343,8 @@ func (p *parser) takeHeader(s string, at, idEnd int) bool {
 	}
 	p.where, p.headFenced = inGoroutine, p.fenced
 	p.g.Header, p.g.Pos = p.quoteText(at, at+min(quote, len(s)))
+	p.dropTitle()
+	p.titled = s[end-1] != ':'
 	if i, _ := findHeader(s[end:]); i >= 0 {
 		p.rest, s = s[end+i:], strings.TrimRight(s[:end+i], " ")
 	}
@@ -331,6 +353,17 @@ func (p *parser) takeHeader(s string, at, idEnd int) bool {
 		p.addRemark(at, "%q behind the header of goroutine %d", clipText(rest), p.g.ID)
 	}
 	return true
+}
+
+// dropTitle drops the goroutine before the one that begins here when it is the same one and has no
+// stack: its header was the title of a block, "<summary>goroutine 7 [select]</summary>".
+func (p *parser) dropTitle() {
+	all, n := p.dump.Goroutines, len(p.dump.Goroutines)
+	if p.titled && n > 1 && all[n-2].ID == p.g.ID && all[n-2].State == p.g.State && len(all[n-2].Frames) == 0 {
+		all[n-2] = all[n-1]
+		p.dump.Goroutines, p.g = all[:n-1], &all[n-2]
+		p.dump.Headers--
+	}
 }
 
 // takeJoinedFrames reads frames that somebody has put on one line, each with its file behind it:
@@ -364,6 +397,9 @@ func (p *parser) takeJoinedFrames(s string, at int) bool {
 // its offset.
 func cutJoined(s string) (text, file, rest string, ok bool) {
 	gap := strings.Index(s, ") ") + 1
+	if escaped := strings.Index(s, `)\n\t`); escaped > 0 && gap == 0 {
+		gap, s = escaped+1, strings.Replace(s, `\n\t`, "    ", 1)
+	}
 	if strings.HasPrefix(s, creatorWord) {
 		before, _, found := strings.Cut(s, ".go:")
 		if !found {

@@ -3,6 +3,7 @@ package stackdump
 import (
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -70,6 +71,8 @@ func TestPasted(t *testing.T) {
 		"breaks of HTML":      replace(`(?m)(.)$`, "$1<br>"),
 		"escaped by Markdown": escape.Replace,
 		"escaped in a quote":  func(s string) string { return replace(`(?m)^`, "> ")(escape.Replace(s)) },
+		"titles of blocks":    replace(`(?m)^(goroutine .*\])(:)$`, "$1\n\n```\n$1$2"),
+		"breaks escaped, too": replace(`\)\n\t(/.*)(\n)`, `)\n\t$1\n$2`),
 		"bold heads":          replace(`(?m)^(goroutine .*:)$`, "**$1**"),
 		"links of Markdown":   replace(`(github\.com/[a-z]+/[a-z]+)`, "[$1](http://$1)"),
 	} {
@@ -81,6 +84,30 @@ func TestPasted(t *testing.T) {
 			require.Equal(t, want, stacksOf(d))
 		})
 	}
+}
+
+// TestBackwards reads a dump whose last line stands first.
+func TestBackwards(t *testing.T) {
+	all := strings.Split(pasted, "\n")
+	slices.Reverse(all)
+	d := Parse(Source{File: "f", Line: 1, Text: strings.Join(all, "\n")})
+	require.Empty(t, d.Skips)
+	require.Equal(t, stacksOf(Parse(Source{File: "f", Text: pasted})), stacksOf(d))
+	for _, g := range d.Goroutines {
+		require.Equal(t, g.Header, all[g.Pos.Line-1])
+		require.Contains(t, all[g.Frames[0].Pos.Line-1], g.Frames[0].Raw)
+	}
+	recs := make([]event.Record, len(all))
+	for i, line := range all {
+		recs[i] = rec(i+1, "u", 1, line)
+	}
+	found := collect(recs)
+	require.Len(t, found, 1)
+	d = Parse(found[0].Source)
+	require.True(t, d.Incomplete, "a log's lines before the first header are not kept")
+	require.Len(t, d.Goroutines, 2)
+	require.Len(t, d.Goroutines[0].Frames, 3)
+	require.Equal(t, 16, d.Goroutines[0].Pos.Line)
 }
 
 // TestPastedLines: a log has a pasted dump line by line.

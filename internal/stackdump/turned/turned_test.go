@@ -1,0 +1,28 @@
+package turned
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+)
+
+func TestText(t *testing.T) {
+	first := event.Pos{File: "f", Line: 7}
+	text, places := Text("c\nbb\n\na", nil, first)
+	require.Equal(t, "a\n\nbb\nc", text)
+	require.Equal(t, []event.Piece{
+		{Off: 0, Pos: event.Pos{File: "f", Line: 10}},
+		{Off: 2, Pos: event.Pos{File: "f", Line: 9}},
+		{Off: 3, Pos: event.Pos{File: "f", Line: 8}},
+		{Off: 6, Pos: event.Pos{File: "f", Line: 7}},
+	}, places)
+}
+
+func TestTextOfALog(t *testing.T) {
+	at := func(off, line int) event.Piece { return event.Piece{Off: off, Pos: event.Pos{File: "g", Line: line}} }
+	text, places := Text("c\nbb\na", []event.Piece{at(0, 20), at(2, 23), at(5, 24)}, event.Pos{})
+	require.Equal(t, "a\nbb\nc", text)
+	require.Equal(t, []event.Piece{at(0, 24), at(2, 23), at(5, 20)}, places)
+}
