@@ -202,7 +202,7 @@ func (h *header) scanForeign(b []byte) (n int) {
 		return 0
 	}
 	at := 0
-	switch unit, pid, end := readTag(b); {
+	switch unit, pid, end := lines.Tag(b); {
 	case end > 0 && (pid > 0 || string(unit) == "kernel"): // its stamp was cut off
 		h.sameAsBefore = true
 		return h.setWriter(b, nil, unit, pid, end)
@@ -290,8 +290,11 @@ func (h *header) scanWriter(b []byte, n int) int {
 	if n+1 < len(b) && b[n] == ' ' { // where somebody took the host's name out
 		n++
 	}
+	if end := h.scanLeveledTag(b, nil, n); end > 0 { // logread, and linuxkit's log
+		return end
+	}
 	// journalctl --no-hostname
-	if unit, pid, end := readTag(b[n:]); end > 0 && (pid > 0 || string(unit) == "kernel") {
+	if unit, pid, end := lines.Tag(b[n:]); end > 0 && (pid > 0 || string(unit) == "kernel") {
 		return h.setWriter(b, nil, unit, pid, n+end)
 	}
 	host := wordLength(b[n:])
@@ -299,16 +302,33 @@ func (h *header) scanWriter(b []byte, n int) int {
 		return n
 	}
 	tag := b[n+host+1:]
+	if end := h.scanLeveledTag(b, b[n:n+host], n+host+1); end > 0 {
+		return end
+	}
 	if times := readLastRepeatedCount(tag); times > 0 {
 		h.host, h.carried, h.repeats, h.sameAsBefore = b[n:n+host], true, times, true
 		return n + host + 1
 	}
-	unit, pid, end := readTag(tag)
+	unit, pid, end := lines.Tag(tag)
 	// "2025-11-08 09:30:11 some words: …" of a program's own log is not a host and its unit.
 	if end == 0 || pid == 0 && h.carrier.Lacks == event.LacksZone && lines.IsDigit(b[0]) {
 		return n
 	}
 	return h.setWriter(b, b[n:n+host], unit, pid, n+host+1+end)
+}
+
+// scanLeveledTag reads "kern.err kernel: ", as busybox writes its tags: behind the host, if any.
+func (h *header) scanLeveledTag(b, host []byte, at int) int {
+	level, n := lines.Facility(b[at:], '.')
+	unit, pid, end := lines.Tag(b[at+n:])
+	if n == 0 || end == 0 {
+		return 0
+	}
+	if len(host) == 4 && lines.IsDigit(host[0]) { // logread has the year there
+		host = nil
+	}
+	h.level = level
+	return h.setWriter(b, host, unit, pid, at+n+end)
 }
 
 // scanWriterOfClock reads "kubelet[90]: " or "node-1 kubelet[90]: " behind a time of day of length
@@ -317,11 +337,11 @@ func (h *header) scanWriterOfClock(b []byte, n int) int {
 	if n = afterStamp(b, n); n == 0 {
 		return 0
 	}
-	unit, pid, end := readTag(b[n:])
+	unit, pid, end := lines.Tag(b[n:])
 	host := 0
 	if end == 0 {
 		if host = wordLength(b[n:]); host > 0 && host < 256 && n+host < len(b) {
-			unit, pid, end = readTag(b[n+host+1:])
+			unit, pid, end = lines.Tag(b[n+host+1:])
 			end += host + 1
 		}
 	}
@@ -329,27 +349,6 @@ func (h *header) scanWriterOfClock(b []byte, n int) int {
 		return n
 	}
 	return h.setWriter(b, b[n:n+host], unit, pid, n+end)
-}
-
-// readTag reads "kubelet[90]: "; end is behind it, 0 where b starts with something else.
-func readTag(b []byte) (unit []byte, pid, end int) {
-	for end < len(b) && end < 128 && b[end] > ' ' && b[end] != '[' && b[end] != ':' {
-		end++
-	}
-	unit = b[:end]
-	if end > 0 && end < len(b) && b[end] == '[' {
-		v, d := lines.Digits(b[end+1:])
-		if d > 0 && d < 11 && end+d+1 < len(b) && b[end+d+1] == ']' {
-			pid, end = int(v), end+d+2
-		}
-	}
-	if len(unit) == 0 || end >= len(b) || b[end] != ':' {
-		return nil, 0, 0
-	}
-	if end++; end < len(b) && b[end] != ' ' {
-		return nil, 0, 0
-	}
-	return unit, pid, min(end+1, len(b))
 }
 
 // setWriter takes the writer, and gives where the message starts: at, or behind what the writer put

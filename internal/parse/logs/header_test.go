@@ -22,6 +22,21 @@ func TestWriterWithoutHost(t *testing.T) {
 	}
 }
 
+// TestLeveledTag: busybox names the facility and the level before the tag.
+func TestLeveledTag(t *testing.T) {
+	for line, host := range map[string]string{
+		"Jul 31 16:26:53 node-1 kern.crit kernel: [ 4000.000100] text":   "node-1",
+		"2016-07-31T16:26:53Z node-1 daemon.err kubelet[90]: text":       "node-1",
+		"2016-07-31 16:26:53 +0000 UTC kern.alert kernel: text":          "",
+		"[Sun Jul 31 16:26:53 2016] kern.err is no tag":                  "",
+		"Sun Jul 31 16:26:53 2016 kern.crit kernel: [ 4000.000100] text": "",
+		"2016-07-31T16:26:53Z kern.loud kernel: of no level":             "kern.loud",
+	} {
+		h := scanHeader([]byte(line))
+		require.Equal(t, host, string(h.host), line)
+	}
+}
+
 // TestWordsAreNoWriter: words and colons behind a time of day are of no journal.
 func TestWordsAreNoWriter(t *testing.T) {
 	for _, line := range []string{"06:03:53 worker: started", "06:03:53 the worker: started", "06:03:53 kubelet", "06:03:53 ", "06:03:53 a[1]"} {

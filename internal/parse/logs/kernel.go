@@ -141,19 +141,10 @@ func (h *header) isKernelISO(b []byte, n int) bool {
 	return true
 }
 
-// facilityAndLevel are syslog's, as dmesg names them: 1 the level.
-var facilityAndLevel = regexp.MustCompile(
-	`^(?:kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local[0-7]) *: *([a-z]+) *: `)
-
 // scanFacility reads what dmesg -x puts before the stamp, "kern :err : ", and Talos' "kern: err: ".
 func (h *header) scanFacility(b []byte) int {
-	m := facilityAndLevel.FindSubmatch(b[:min(len(b), 24)])
-	if m == nil {
-		return 0
-	}
-	level, ok := severities[string(m[1])]
-	at := len(m[0])
-	if !ok || at >= len(b) {
+	level, at := lines.Facility(b, ':')
+	if at == 0 || at >= len(b) {
 		return 0
 	}
 	h.level = level
@@ -168,11 +159,6 @@ func (h *header) scanFacility(b []byte) int {
 	}
 	h.markRing()
 	return at + n
-}
-
-var severities = map[string]event.Level{
-	"emerg": event.Fatal, "alert": event.Fatal, "crit": event.Fatal, "err": event.Error, "warn": event.Warning, "warning": event.Warning,
-	"notice": event.Info, "info": event.Info, "debug": event.Debug,
 }
 
 // kmsgHead is the head of a record of /dev/kmsg: 1 the priority, 2 the microseconds since boot.

@@ -3,6 +3,7 @@
 package stamp
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -195,10 +196,16 @@ var zones = func() (all [2*maxOffset/zoneStep + 1]*time.Location) {
 	return all
 }()
 
-// readZone reads "Z", "+08:00" or "+0800" as what to take from local time to get UTC.
+// goUTC is how Go prints a time in UTC.
+var goUTC = []byte(" +0000 UTC")
+
+// readZone reads "Z", "+08:00", "+0800" or " +0000 UTC" as what to take from local time to get UTC.
 func readZone(b []byte) (offset time.Duration, n int) {
 	if len(b) > 0 && b[0] == 'Z' {
 		return 0, 1
+	}
+	if len(b) > 0 && b[0] == ' ' && bytes.HasPrefix(b, goUTC) {
+		return 0, len(goUTC)
 	}
 	if len(b) < 5 || b[0] != '+' && b[0] != '-' {
 		return 0, 0

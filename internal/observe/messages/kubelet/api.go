@@ -439,7 +439,7 @@ func certificateFailed(r *event.Record) (event.Event, bool) {
 		}
 		e := event.New(event.KindCertificate, c.says, event.FieldWhat.Text(c.what), event.FieldOf.Text(whose))
 		if c.what != "rotation" {
-			e.AddText(event.FieldSince, scan.After(behind, "is expired: "))
+			e.AddText(event.FieldSince, strings.TrimSpace(scan.After(behind, "is expired: "))) // a paste ends in blanks
 			file, _ := scan.Between(behind, " in ", " is expired")
 			e.AddText(event.FieldPath, file)
 			return e, c.what == "missing" || strings.Contains(text, "expired")

@@ -110,13 +110,16 @@ func etcdDatabaseFull(r *event.Record) (event.Event, bool) {
 //
 //	status.go:71] apiserver received an error that is not an metav1.Status: … etcdserver: request timed out
 //	Error from server: etcdserver: leader changed
+//	≤ 3.4  etcdserver: read-only range request "key:…" with result "error:etcdserver: leader changed" took too long (3.4s) to execute
 //	[-]etcd failed: reason withheld                                                        (/readyz and /healthz of the API server)
 //	instance.go:290] Error creating leases: error creating storage factory: context deadline exceeded       (kube-apiserver, which ends)
 //	≤ 1.20  Unable to create storage backend: config (&{…}), err (context deadline exceeded)
 //	level=error msg="Failed to check local etcd status for learner management: context deadline exceeded"      (k3s and rke2)
 func etcdFails(r *event.Record) (event.Event, bool) {
-	_, said, _ := strings.Cut(r.Raw, "etcdserver: ")
-	said, _, _ = strings.Cut(said, `"`)
+	said := "" // behind the last one: etcd's own log has its name before the request, too
+	if i := strings.LastIndex(r.Raw, "etcdserver: "); i >= 0 {
+		said, _, _ = strings.Cut(r.Raw[i+len("etcdserver: "):], `"`)
+	}
 	text := "etcd does not answer, or not as it should"
 	if said != "" {
 		text = "etcd answers a request with " + table.Clip(said)

@@ -100,7 +100,7 @@ var Table = table.Table{
 		{[]string{"mage garbage collection failed", "ailed to get imageFs"}, imageFSFailed},
 		// only after a failure, or at level 4
 		{[]string{"mage garbage collection succeeded"}, table.Says(event.KindImagesCleaned, "the kubelet can read and clean the file system of the images")},
-		{[]string{"No retries permitted until "}, volumeFailed},
+		{[]string{"No retries permitted until ", "MountVolume.SetUp failed for volume ", "MountVolume.MountDevice failed for volume "}, volumeFailed},
 		{[]string{"Failed to process watch event", "Failed to create existing container"}, cadvisorWatchFailed},
 		{[]string{" not found"}, nodeUnknown},
 		{[]string{"no default routes found"}, noDefaultRoute},

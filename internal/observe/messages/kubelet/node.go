@@ -416,6 +416,7 @@ func relistDropped(r *event.Record) (event.Event, bool) {
 //
 //	Operation for "{volumeName:kubernetes.io/csi/ebs.csi.aws.com^vol-0 podName: nodeName:}" failed. No retries permitted until 2023-04-12 09:17:24 +0000 UTC m=+1.2 (durationBeforeRetry 2m2s). Error: MountVolume.MountDevice failed for volume "pvc-1" (UniqueName: "…") pod "db-0" (UID: "…") : rpc error: code = DeadlineExceeded desc = context deadline exceeded
 //	Operation for "\"kubernetes.io/nfs/0cea2c05-…-data\"" failed. No retries permitted until … (durationBeforeRetry 2m2s). Error: "MountVolume.SetUp failed for volume \"data\" …: mount failed: exit status 32 …
+//	MountVolume.SetUp failed for volume "data" : mount failed: exit status 32 …      (of an Event, pasted without its columns)
 func volumeFailed(r *event.Record) (event.Event, bool) {
 	text := strings.ReplaceAll(r.Message(), `\`, "")
 	unique, _ := scan.Between(text, `(UniqueName: "`, `"`)
@@ -427,6 +428,9 @@ func volumeFailed(r *event.Record) (event.Event, bool) {
 		plugin = firstParts(plugin, 2)
 	}
 	said := strings.Trim(scan.After(text, " Error: "), `"`)
+	if bare := strings.TrimSpace(text); r.Unit == "" && strings.HasPrefix(bare, "MountVolume.") {
+		said = bare
+	}
 	operation, rest, ok := strings.Cut(said, " failed for volume ")
 	name, _ := scan.Between(rest, `"`, `"`)
 	reason := cmp.Or(rpcError(rest), scan.After(rest, `") : `, `" : `, `"): `, ": "))
