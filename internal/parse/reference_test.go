@@ -49,7 +49,7 @@ func TestReferences(t *testing.T) {
 		"a playbook":                 {"a.yml", "- hosts: all\n  tasks:\n  - name: look\n    shell: dmesg | grep \"INFO: task containerd-shim:1234 blocked for more than 120 seconds.\"\n", "rules"},
 		"strings of a program":       {"a.txt", "unregister_netdevice: waiting for %s to become free. Usage count = %d\nINFO: task %s:%d blocked for more than %ld seconds.\ncgroup: fork rejected by pids controller in %s\n", "rules"},
 		"a session with grep":        {"a.txt", "$ grep \"PLEG\" messages\nPLEG is not healthy: pleg was last seen active 3m0s ago; threshold is 3m0s\n$ grep \"netdev\" messages\nunregister_netdevice: waiting for lo to become free. Usage count = 1\n", Text},
-		"conditions of a node":       {"node.yaml", "- lastHeartbeatTime: \"2025-11-08T01:35:02Z\"\n  message: 'PLEG is not healthy: pleg was last seen active 5m1.4s ago; threshold is 3m0s'\n  reason: KubeletNotReady\n  status: \"False\"\n  type: Ready\n", Text},
+		"conditions of a node":       {"node.yaml", "- lastHeartbeatTime: \"2025-11-08T01:35:02Z\"\n  message: 'PLEG is not healthy: pleg was last seen active 5m1.4s ago; threshold is 3m0s'\n  reason: KubeletNotReady\n  status: \"False\"\n  type: Ready\n", "yaml"},
 		"a cluster role":             {"a.yaml", "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nrules:\n- apiGroups: [\"\"]\n  resources: [pods]\n", "yaml"},
 		"Go":                         {"a.txt", "// Package x does y.\npackage x\n\nvar s = `" + klog + "`\n", "source"},
 		"Go, by name":                {"a/b.go", "var s = `" + klog + "`\n// more\n// of it\n", "source"},

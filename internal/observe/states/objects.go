@@ -137,7 +137,7 @@ var leafRoots = []string{
 	"kind", "metadata", "involvedObject", "regarding", "reason", "message", "note", "type", "count",
 	"deprecatedCount", "series", "firstTimestamp",
 	"lastTimestamp", "deprecatedFirstTimestamp", "deprecatedLastTimestamp", "eventTime", "source",
-	"deprecatedSource", "reportingComponent", "reportingController", "status",
+	"deprecatedSource", "reportingComponent", "reportingController", "lastHeartbeatTime", "lastTransitionTime",
 }
 
 func wantedLeaf(path []string) bool {
@@ -148,11 +148,16 @@ func wantedLeaf(path []string) bool {
 	case "spec":
 		return len(path) == 2 && path[1] == "providerID"
 	case "status":
-		return len(path) > 1 && (path[1] == "conditions" || path[1] == "nodeInfo")
+		return len(path) == 1 || path[1] == "conditions" || path[1] == "nodeInfo"
+	case "conditions":
+		return len(path) == 3
 	case "featureGates":
 		return len(path) == 2 && path[1] == "EventedPLEG"
 	}
-	return slices.Contains(leafRoots, path[0]) || kubeletSettings[path[0]] != ""
+	if len(path) == 2 && scan.Digits(path[0]) == path[0] {
+		path = path[1:]
+	}
+	return slices.Contains(leafRoots, path[0]) || path[0] == "status" || kubeletSettings[path[0]] != ""
 }
 
 func (o *objects) leafValue(names ...string) string {
@@ -186,33 +191,52 @@ func (o *objects) endObject(dst []event.Event) []event.Event {
 		dst = o.takeEvent(dst)
 	case "":
 		dst = o.appendRuntimeStatus(dst)
+		o.takeCondition("", "")
+		for _, list := range conditionLists {
+			o.takeConditions("", list)
+		}
 	}
 	clear(o.leaves)
 	return dst
+}
+
+// conditionLists are the lists of conditions in a piece that somebody cut out of a node: what is
+// left of the way to them, or nothing but the list (jq .status.conditions).
+var conditionLists = []string{"status.conditions.", "conditions.", ""}
+
+// takeConditions takes the conditions of a list of a node.
+func (o *objects) takeConditions(node, list string) {
+	for i := 0; o.takeCondition(node, list+strconv.Itoa(i)+"."); i++ {
+		continue
+	}
+}
+
+// takeCondition takes the condition that stands at a path. Without the node around it, only one
+// that tells of a heartbeat is a node's.
+func (o *objects) takeCondition(node, at string) bool {
+	c := condition{
+		node: node, kind: o.leafValue(at + "type"), status: o.leafValue(at + "status"),
+		reason: o.leafValue(at + "reason"), message: o.leafValue(at + "message"),
+	}
+	if c.kind == "" || node == "" && o.leafValue(at+"lastHeartbeatTime") == "" {
+		return false
+	}
+	c.since, _ = stamp.Date(o.leafValue(at + "lastTransitionTime"))
+	c.beat, _ = stamp.Date(o.leafValue(at + "lastHeartbeatTime"))
+	for _, part := range [...]string{"message", "reason", "status", "lastTransitionTime", "lastHeartbeatTime", "type"} {
+		if l, ok := o.leaves[at+part]; ok && l.value != "" {
+			c.quotes = append(c.quotes, l.quote)
+		}
+	}
+	o.nodes.conditions = append(o.nodes.conditions, c)
+	return true
 }
 
 // takeNode takes a Node's conditions and versions.
 func (o *objects) takeNode() {
 	name := o.leafValue("metadata.name")
 	o.nodes.addName(name)
-	for i := 0; ; i++ {
-		at := "status.conditions." + strconv.Itoa(i) + "."
-		if o.leafValue(at+"type") == "" {
-			break
-		}
-		c := condition{
-			node: name, kind: o.leafValue(at + "type"), status: o.leafValue(at + "status"),
-			reason: o.leafValue(at + "reason"), message: o.leafValue(at + "message"),
-		}
-		c.since, _ = stamp.Date(o.leafValue(at + "lastTransitionTime"))
-		c.beat, _ = stamp.Date(o.leafValue(at + "lastHeartbeatTime"))
-		for _, part := range [...]string{"message", "reason", "status", "lastTransitionTime", "lastHeartbeatTime", "type"} {
-			if l, ok := o.leaves[at+part]; ok && l.value != "" {
-				c.quotes = append(c.quotes, l.quote)
-			}
-		}
-		o.nodes.conditions = append(o.nodes.conditions, c)
-	}
+	o.takeConditions(name, "status.conditions.")
 	for _, v := range nodeVersions {
 		if l, ok := o.leaves["status.nodeInfo."+v.key]; ok {
 			o.nodes.addVersion(v.fact, l.value, l.quote)

@@ -215,9 +215,12 @@ func (w *yamlWalk) yieldScalar(n *yaml.Node, value string) bool {
 	return w.yield(e, nil)
 }
 
-// SniffYAML knows Kubernetes' objects by the keys that all of them have.
+// heartbeat is a key that only the conditions of a node have: they are cut out of it for tickets.
+const heartbeat = "lastHeartbeatTime"
+
+// SniffYAML knows Kubernetes' objects by the keys that all of them have, and conditions of a node.
 func SniffYAML(head *lines.Head) float64 {
-	if !head.MayHold("apiVersion", "kind") {
+	if !head.MayHold("apiVersion", "kind", heartbeat) {
 		return 0
 	}
 	return lines.Share(head, func(line []byte) lines.Sign {
@@ -225,6 +228,8 @@ func SniffYAML(head *lines.Head) float64 {
 		name, _, isPair := bytes.Cut(bytes.TrimLeft(element, " "), []byte{':'})
 		switch {
 		case line[0] != ' ' && (string(name) == "apiVersion" || string(name) == "kind"):
+			return lines.Proves
+		case isPair && string(name) == heartbeat:
 			return lines.Proves
 		case line[0] == ' ', line[0] == '#', isElement, bytes.HasPrefix(line, []byte("---")), isPair && isTOMLKey(name):
 			return lines.Fits

@@ -30,7 +30,7 @@ var CRIO = table.Table{
 		{[]string{"ailed to find container exit file"}, exitCodeLost},
 		{[]string{"ailed to update container state for "}, runcStateKilled},
 		{[]string{"Error adding network: ", "Error deleting network: "}, networkFailed},
-		{[]string{"NetworkReady status: false"}, networkNotReady},
+		{[]string{"NetworkReady status: false", "Type:NetworkReady,Status:false,"}, networkNotReady},
 		{[]string{"level=fatal"}, fatalError("crio")},
 		{[]string{"not yet finished. Currently at stage ", "error reserving ctr name ", "error reserving pod name ", "context was either canceled or the deadline was exceeded"}, createWaits},
 		table.Crash,
@@ -64,8 +64,16 @@ func networkFailed(r *event.Record) (event.Event, bool) {
 // networkNotReady is CRI-O's own word on the condition that the kubelet asks it for (≥ 1.28):
 //
 //	warning CNI plugin not yet initialized. Ignoring NetworkReady status: false, message: Network plugin returns error: no CNI configuration file in /etc/cni/net.d/. Has your network provider started?, reason: NetworkPluginNotReady
+//
+// or its answer to Status, which it logs at level debug:
+//
+//	Response: &StatusResponse{Status:&RuntimeStatus{Conditions:[]*RuntimeCondition{…,&RuntimeCondition{Type:NetworkReady,Status:false,Reason:NetworkPluginNotReady,Message:Network plugin returns error: no CNI configuration file in …,},},},…
 func networkNotReady(r *event.Record) (event.Event, bool) {
 	message, reason, ok := strings.Cut(scan.After(r.Message(), "NetworkReady status: false, message: "), ", reason: ")
+	if answer := scan.After(r.Message(), "Type:NetworkReady,Status:false,Reason:"); answer != "" {
+		reason, message, _ = strings.Cut(answer, ",Message:")
+		message, _, ok = strings.Cut(message, ",},")
+	}
 	return event.New(
 		event.KindNetworkNotReady, "the network of the runtime is not ready: "+message, event.FieldReason.Text(reason), event.FieldMessage.Text(message),
 	), ok

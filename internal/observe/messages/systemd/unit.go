@@ -49,6 +49,7 @@ func unitEvent(r *event.Record, name string) (e event.Event, rest string, ok boo
 //
 //	Active: active (running) since Fri 2026-11-20 18:22:10 UTC; 3min 2s ago
 //	Active: failed (Result: signal) since Fri 2026-11-20 18:24:00 UTC; 1min 2s ago
+//	Active: activating (auto-restart) (Result: exit-code) since Fri 2026-11-20 18:24:00 UTC; 3s ago
 //
 // A page may set the state off: `inactive`, **inactive**.
 func unitActive(r *event.Record) (event.Event, bool) {
@@ -63,6 +64,9 @@ func unitActive(r *event.Record) (event.Event, bool) {
 			e.AddFields(event.FieldResult.Text(result))
 		} else {
 			e.AddFields(event.FieldSub.Text(sub))
+			if result, ok := scan.Between(text, "(Result: ", ")"); ok {
+				e.AddFields(event.FieldResult.Text(result))
+			}
 		}
 	}
 	if since, ago, ok := strings.Cut(scan.After(text, " since "), "; "); ok {

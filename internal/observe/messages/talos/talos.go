@@ -156,6 +156,9 @@ func healthCheck(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
+// startsWithin is the time in which a kubelet that starts listens at its port.
+const startsWithin = time.Minute
+
 // listedHealthCheck is a health check that fails, in what talosctl service prints of all services
 // or of one:
 //
@@ -187,6 +190,9 @@ func listedHealthCheck(r *event.Record) (event.Event, bool) {
 		event.FieldService.Text(service), event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason)),
 		event.FieldAge.Duration(age),
 	)
+	if service == "kubelet" && strings.Contains(reason, "connection refused") && age >= startsWithin {
+		e.AddFields(event.FieldRefused.Bool(true))
+	}
 	e.Component, e.Source, e.Open = componentOf(service), source, true
 	return e, err == nil
 }
