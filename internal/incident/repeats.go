@@ -130,29 +130,36 @@ func appendRepeatKey(dst []byte, e *event.Event) []byte {
 	return dst
 }
 
-// appendWithoutIDs appends a text with a # for each number and each hexadecimal id in it.
+// appendWithoutIDs appends a text with a # for each number and each hexadecimal id in it. All of
+// the text is appended; the digits of an id are taken back when it has ended.
 func appendWithoutIDs(dst []byte, s string) []byte {
 	const shortID = 6 // letters; shorter is a word: "dead", "added"
-	for i := 0; i < len(s); {
-		end, digits := i, 0
-		for ; end < len(s) && (isDigit(s[end]) || 'a' <= s[end] && s[end] <= 'f'); end++ {
-			if isDigit(s[end]) {
-				digits++
+	end := len(dst)
+	dst = slices.Grow(dst, len(s))[:end+len(s)]
+	begin, decimal := end, 0 // of the digits that stand at the end
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if isHex[c] {
+			if isDigit(c) {
+				decimal++
 			}
-		}
-		switch n := end - i; {
-		case n == 0:
-			dst = append(dst, s[i])
-			i++
+			dst[end] = c
+			end++
 			continue
-		case digits == n || digits > 0 && n >= shortID:
-			dst = append(dst, '#')
-		default:
-			dst = append(dst, s[i:end]...)
 		}
-		i = end
+		if n := end - begin; decimal > 0 && (decimal == n || n >= shortID) {
+			dst[begin] = '#'
+			end = begin + 1
+		}
+		dst[end] = c
+		end++
+		begin, decimal = end, 0
 	}
-	return dst
+	if n := end - begin; decimal > 0 && (decimal == n || n >= shortID) {
+		dst[begin] = '#'
+		end = begin + 1
+	}
+	return dst[:end]
 }
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }

@@ -93,7 +93,21 @@ func unitsOf(kubelet string) units {
 // isIn says that a program has signed a line of the kubelet or of containerd, or that the line
 // names its socket.
 func (m *embedder) isIn(line string) bool {
-	return slices.ContainsFunc(m.signs, func(sign string) bool { return strings.Contains(line, sign) })
+	return slices.ContainsFunc(m.signs, func(sign string) bool { return holdsSign(line, sign) })
+}
+
+// holdsSign says that a line holds a sign. It looks for the last byte of the sign, which lines have
+// a few times, where they have its first, mostly a space, between all words.
+func holdsSign(line, sign string) bool {
+	for at := 0; ; {
+		next := strings.IndexByte(line[at:], sign[len(sign)-1])
+		if next < 0 {
+			return false
+		}
+		if at += next + 1; strings.HasSuffix(line[:at], sign) {
+			return true
+		}
+	}
 }
 
 // isEmbedded says that containerd has no unit of its own name.

@@ -55,7 +55,7 @@ var rowsOf = sync.OnceValue(func() *rowIndex {
 
 // rowsIn are the rows of which one literal at least stands in the line.
 func (x *rowIndex) rowsIn(line string) (found rowSet) {
-	var room [512]byte // on the stack, where a copy of most lines costs nothing later
+	var room [1024]byte // on the stack, where a copy of most lines costs nothing later
 	x.literals.All(append(room[:0], line...), func(id int) {
 		for _, at := range x.rows[id] {
 			found[at/64] |= 1 << (at % 64)

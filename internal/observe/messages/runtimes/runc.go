@@ -151,7 +151,8 @@ var runcTexts = sync.OnceValue(func() (x struct {
 func findRuncReason(line string) int {
 	x := runcTexts()
 	first := len(runcReasons)
-	x.literals.All([]byte(line), func(id int) { first = min(first, x.reason[id]) })
+	var room [1024]byte // on the stack, where a copy of most lines costs nothing later
+	x.literals.All(append(room[:0], line...), func(id int) { first = min(first, x.reason[id]) })
 	if first == len(runcReasons) {
 		return -1
 	}
