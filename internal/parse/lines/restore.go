@@ -215,8 +215,8 @@ func isNumbered(head *Head) bool {
 	return all > 1 && texts > 0 || all == 1 && bytes.HasPrefix(head.Text, []byte("     1\t"))
 }
 
-// numberLength is the length of the number and the tab that a line starts with; 0 without them. What
-// is pasted may lack a tab at the end of a line. A shell's history has two blanks for it.
+// numberLength is the length of the number and the tab that a line starts with; 0 without them.
+// What is pasted may lack a tab at the end of a line. A shell's history has two blanks for it.
 func numberLength(line []byte) int {
 	i := SkipBlanks(line, 0)
 	_, d := Digits(line[i:])
