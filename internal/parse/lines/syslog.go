@@ -13,9 +13,15 @@ var severities = map[string]event.Level{
 	"notice": event.Info, "info": event.Info, "debug": event.Debug,
 }
 
-// facility are the facility and the level of syslog: 1 what stands between them, 2 the level.
-var facility = regexp.MustCompile(
-	`^(?:kern|user|mail|daemon|auth|syslog|lpr|news|uucp|cron|authpriv|ftp|local[0-7])(?:(\.)| *: *)([a-z]+)(?: *: | )`)
+// facilities are those of syslog, by their names (RFC 5424; syslog.h).
+var facilities = map[string]bool{
+	"kern": true, "user": true, "mail": true, "daemon": true, "auth": true, "syslog": true, "lpr": true, "news": true, "uucp": true,
+	"cron": true, "authpriv": true, "ftp": true, "local0": true, "local1": true, "local2": true, "local3": true, "local4": true,
+	"local5": true, "local6": true, "local7": true,
+}
+
+// facility are a facility and its level: 1 what stands between them, 2 the level.
+var facility = regexp.MustCompile(`^[a-z0-7]+(?:(\.)| *: *)([a-z]+)(?: *: | )`)
 
 // Facility reads the level behind the name of a facility, and the length of both; 0 for anything
 // else. Between is what stands between the two:
@@ -23,7 +29,8 @@ var facility = regexp.MustCompile(
 //	kern  :err   : [42000.009100] …                             ':', dmesg -x, and Talos'
 //	Nov  8 09:30:11 node-1 kern.err kernel: [42000.009100] …    '.', busybox
 func Facility(b []byte, between byte) (level event.Level, n int) {
-	if bytes.IndexByte(b[:min(len(b), 10)], between) < 0 {
+	end := bytes.IndexByte(b[:min(len(b), 10)], between)
+	if end < 0 || !facilities[string(bytes.TrimRight(b[:end], " "))] { // most dots are those of a host's name
 		return event.NoLevel, 0
 	}
 	m := facility.FindSubmatch(b[:min(len(b), 24)])

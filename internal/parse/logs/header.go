@@ -320,8 +320,11 @@ func (h *header) scanWriter(b []byte, n int) int {
 // scanLeveledTag reads "kern.err kernel: ", as busybox writes its tags: behind the host, if any.
 func (h *header) scanLeveledTag(b, host []byte, at int) int {
 	level, n := lines.Facility(b[at:], '.')
+	if n == 0 { // as in nearly all lines
+		return 0
+	}
 	unit, pid, end := lines.Tag(b[at+n:])
-	if n == 0 || end == 0 {
+	if end == 0 {
 		return 0
 	}
 	if len(host) == 4 && lines.IsDigit(host[0]) { // logread has the year there
