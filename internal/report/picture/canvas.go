@@ -19,15 +19,20 @@ func (p *Picture) Caption() string {
 	return show.Window(timeline.Window{Start: p.Start.Truncate(time.Second), End: p.End.Truncate(time.Second)})
 }
 
-// steps of the axis, of which the first is taken that gives at most maxMarks marks.
+// steps of the axis, of which the first is taken that gives few enough marks.
 var axisSteps = []time.Duration{
 	time.Millisecond, 10 * time.Millisecond, 100 * time.Millisecond,
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 15 * time.Second, 30 * time.Second,
 	time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
-	time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
+	time.Hour, 2 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour, 2 * 24 * time.Hour, 7 * 24 * time.Hour, 30 * 24 * time.Hour, 365 * 24 * time.Hour,
 }
 
-const maxMarks = 8
+// So many marks leave room for one and a half of their texts between two of them: a text at an end
+// of the axis stands beside its mark. A date is longer than a time of day.
+const (
+	maxMarks    = 7
+	maxDayMarks = 5
+)
 
 // atEdge is how near to an end, in per cent, a mark has no room for half of its text there on a
 // narrow screen.
@@ -40,12 +45,12 @@ func (p *Picture) drawAxis() {
 	span := p.span()
 	step := axisSteps[len(axisSteps)-1]
 	for _, s := range axisSteps {
-		if span/s <= maxMarks {
+		if span/s <= maxMarks && (s < 24*time.Hour || span/s <= maxDayMarks) {
 			step = s
 			break
 		}
 	}
-	for span/step > maxMarks { // decades
+	for span/step > maxDayMarks { // decades
 		step *= 2
 	}
 	layout := time.TimeOnly
