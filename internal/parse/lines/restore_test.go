@@ -16,7 +16,7 @@ func TestRestore(t *testing.T) {
 		"```\nfenced\n```\n":                      "",
 		"* pleg was last seen\n* active\n":        "pleg was last seen\nactive\n",
 		"* one\nand two\n":                        "",
-		"     1\tcpu: 0\n     2\n     3\tend\n":    "cpu: 0\n\nend\n",
+		"     1\tcpu: 0\n     2\n     3\tend\n":   "cpu: 0\n\nend\n",
 		"    1  ls\n    2  uptime\n":              "1  ls\n2  uptime\n", // an indentation; a shell's history
 		"4711\n4712\n4713\n":                      "",
 	} {
