@@ -77,7 +77,6 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	watches := watchesOf(files)
 	in := moveToTimeline(files)
 	inc.Files = accountsOf(files)
-	files = nil // the accounts are copies
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
 	inc.nameNode()
 	dateFiles(inc)
