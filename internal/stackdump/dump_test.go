@@ -1,6 +1,7 @@
 package stackdump
 
 import (
+	"cmp"
 	"compress/gzip"
 	"flag"
 	"fmt"
@@ -171,7 +172,6 @@ func checkLaws(t *testing.T, d *Dump, lines []string) {
 		skipped += s.Lines
 	}
 	require.Equal(t, d.Skipped, skipped)
-	last := 0
 	stands := func(pos event.Pos, text string) {
 		if text == "" && pos.Line == 0 && d.Profile && d.Lines == 1 {
 			return // nothing can be quoted of a binary profile
@@ -180,11 +180,12 @@ func checkLaws(t *testing.T, d *Dump, lines []string) {
 		require.LessOrEqual(t, pos.Line, len(lines))
 		require.Contains(t, lines[pos.Line-1], text)
 	}
+	byLine := func(a, b Goroutine) int { return cmp.Compare(a.Pos.Line, b.Pos.Line) }
+	backwards := func(a, b Goroutine) int { return byLine(b, a) } // a dump whose last line stands first
+	require.True(t, slices.IsSortedFunc(d.Goroutines, byLine) || slices.IsSortedFunc(d.Goroutines, backwards))
 	for i := range d.Goroutines {
 		g := &d.Goroutines[i]
 		stands(g.Pos, g.Header)
-		require.GreaterOrEqual(t, g.Pos.Line, last)
-		last = g.Pos.Line
 		for _, f := range g.Frames {
 			stands(f.Pos, f.Raw)
 		}
@@ -405,6 +406,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("goroutine 1 [running]:\nmain.main()\n\t/x.go:1 +0x1 goroutine 2 [select]:", uint16(7)) // a header behind a frame
 	f.Add("goroutine 1 [running]:\nmain.f(goroutine 0 [)\ncreated by main.g goroutine 3 [x", uint16(7))
 	f.Add("\\tgoroutine 1 [running]:", uint16(7))
+	f.Add("main.main()\ngoroutine 1 [running]:\n\t/x.go:1 +0x1\nmain.f(0x1)", uint16(11)) // the last line first, and lines in pieces
 	f.Add("0(0\n0:00 +0x", uint16(14)) // a call and a file line of no Go program
 	f.Add("main.f(0x1)\n\t/x.go:7 +0x1d\n", uint16(14))
 	f.Add(readGzip(f, filepath.Join("testdata", "containerd-1.6.20-frozen-shim.debug0.pb.gz"))[:600], uint16(9))

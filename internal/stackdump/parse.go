@@ -33,7 +33,7 @@ func Parse(src Source) *Dump {
 	}
 	src.Line = max(src.Line, 1)
 	p := parser{src: src, dump: &Dump{File: src.File}, file: &Frame{}, g: &Goroutine{}}
-	if isBackwards(src.Text) {
+	if isBackwards(src.Text) && turned.AreLines(src.Text, src.Pieces) {
 		p.unended = src.Pieces != nil // a log's lines before the first header are no part of Text
 		src.Text, src.Pieces = turned.Text(src.Text, src.Pieces, event.Pos{File: src.File, Line: src.Line})
 		p.src = src

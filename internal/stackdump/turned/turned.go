@@ -9,6 +9,16 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
+// AreLines says that each of the pieces of a text is one line of it. What was cut inside of a line,
+// or carries several lines, is in order itself.
+func AreLines(text string, pieces []event.Piece) bool {
+	if pieces == nil {
+		return true
+	}
+	cut := func(p event.Piece) bool { return p.Off > 0 && text[p.Off-1] != '\n' }
+	return len(pieces) == strings.Count(strings.TrimSuffix(text, "\n"), "\n")+1 && !slices.ContainsFunc(pieces, cut)
+}
+
 // Text puts the last line of a text first. Pieces says where the lines of text stand; nil when they
 // follow each other from first on. The result's say it of the result.
 func Text(text string, pieces []event.Piece, first event.Pos) (inOrder string, places []event.Piece) {

@@ -26,3 +26,16 @@ func TestTextOfALog(t *testing.T) {
 	require.Equal(t, "a\nbb\nc", text)
 	require.Equal(t, []event.Piece{at(0, 24), at(2, 23), at(5, 20)}, places)
 }
+
+func TestAreLines(t *testing.T) {
+	pieces := func(offsets ...int) (all []event.Piece) {
+		for _, off := range offsets {
+			all = append(all, event.Piece{Off: off})
+		}
+		return all
+	}
+	require.True(t, AreLines("a\nb\n", nil))
+	require.True(t, AreLines("a\nb\n", pieces(0, 2)))
+	require.False(t, AreLines("a\nb\n", pieces(0)), "one piece has both lines")
+	require.False(t, AreLines("ab\n", pieces(0, 1)), "a line was cut")
+}
