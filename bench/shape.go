@@ -33,6 +33,7 @@ const mega = 1_000_000
 var shapes = []shape{
 	{"flapping", "200 stalls in a week", 300, flappingFiles, nil, false, 200, incidentRule},
 	{"busy", "300 failing exec probes a second, 1 million kept events", 300, busyFiles, nil, false, 256, incidentRule},
+	{"tiled", "recordings of real nodes, an incident 144 times in a week", 300, tiledFiles, nil, false, 200, "runtime-latency"},
 	{"many", "50 000 containers", 300, manyFiles, nil, false, 200, incidentRule},
 	{"long", "30 days of journal export", 3000, longFiles, nil, false, 256, incidentRule},
 	{"dumps", "500 dumps of 5 000 goroutines", 2750, dumpFiles, nil, false, 256, "cri-status-lock-held"},

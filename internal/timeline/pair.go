@@ -201,8 +201,7 @@ var toldByEnd = []event.Kind{event.KindServerSilent}
 // minutes by default and 15 on AKS.
 const maxCall = 16 * time.Minute
 
-// isEndLost says that a begin is so old at a moment that its end must have been written: the line
-// was lost.
+// isEndLost says that a begin is so old at a moment that the line of its end must have been lost.
 func isEndLost(begin *event.Event, at time.Time) bool {
 	return spanClass(begin.Span.Key) == "cri" && begin.Start.Known && at.Sub(begin.Start.T) > maxCall
 }
@@ -213,8 +212,7 @@ func isOfOtherProcess(begin, end *event.Event) bool {
 	return !begin.Span.Foreign && begin.IDs.PID != 0 && end.IDs.PID != 0 && begin.IDs.PID != end.IDs.PID
 }
 
-// joinEdges makes begin the interval from one edge to the other. Where both have a field, the end's
-// counts.
+// joinEdges makes begin the interval between two edges. Of a field that both have the end's counts.
 func joinEdges(begin, end *event.Event) *event.Event {
 	begin.End = end.Start
 	if begin.End.T.Before(begin.Start.T) { // within the precision of the end
@@ -229,13 +227,16 @@ func joinEdges(begin, end *event.Event) *event.Event {
 	return begin
 }
 
-// leaveOpen makes an interval of a begin without an end: up to the end of the log or, if
-// another process followed, of its process.
+// leaveOpen makes an interval of a begin without an end: up to the end of the log or, if another
+// process followed, also one that only says that it starts, of its process.
 func (p *pairer) leaveOpen(e *event.Event) *event.Event {
 	w := process{e.Pos().File, spanClass(e.Span.Key), e.IDs.PID}
 	until := p.logEnd[w.file]
-	if last := p.latest[process{file: w.file, class: w.class}]; last != nil && isOfOtherProcess(e, last) {
-		until = p.alive[w]
+	for _, class := range [...]string{w.class, "boot"} {
+		last := p.latest[process{file: w.file, class: class}]
+		if last != nil && last.Component == e.Component && isOfOtherProcess(e, last) && !last.Start.T.Before(e.Start.T) {
+			until = p.alive[w]
+		}
 	}
 	e.Open = true
 	if e.Start.Known {

@@ -50,6 +50,12 @@ func TestPair(t *testing.T) {
 		return e
 	}
 	pid := func(n int) func(*event.Event) { return func(e *event.Event) { e.IDs.PID = n } }
+	bootEdge := func(e event.Edge) func(int, string, func(*event.Event)) event.Event {
+		return func(line int, clock string, change func(*event.Event)) event.Event {
+			return ev("c.log", line, at("2025-11-08T"+clock+"Z"), edge("boot/containerd/2", e), change)
+		}
+	}
+	boot, booted := bootEdge(event.Begin), bootEdge(event.End)
 	deadline := with("deadline", event.Bool(true))
 	state := func(e *event.Event) { e.Span.State = true }
 	call := func(e *event.Event) { e.Kind = event.KindCRICall }
@@ -69,6 +75,16 @@ func TestPair(t *testing.T) {
 			"a state of a process that has ended is not that of the next one",
 			[]event.Event{begin(1, "01:30:00", state, call, pid(1)), begin(2, "01:40:00", state, call, pid(2)), end(3, "01:40:30", state, call, pid(2))},
 			[]string{"01:30:00-01:30:00… c.log:1", "01:40:00-01:40:30 c.log:2 c.log:3"},
+		},
+		{
+			"a process has ended when the next one starts, though that one calls nothing",
+			[]event.Event{begin(1, "01:30:00", call, pid(1)), boot(2, "01:40:00", pid(2)), booted(3, "01:40:01", pid(2))},
+			[]string{"01:30:00-01:30:00… c.log:1", "01:40:00-01:40:01 c.log:2 c.log:3"},
+		},
+		{
+			"a call that began after the last start goes on",
+			[]event.Event{boot(1, "01:20:00", pid(1)), booted(2, "01:20:01", pid(1)), begin(3, "01:30:00", call, pid(3))},
+			[]string{"01:20:00-01:20:01 c.log:1 c.log:2", "01:30:00-02:00:00… c.log:3"},
 		},
 		{"its begin lies before the log", []event.Event{end(1, "01:30:00")}, []string{"…01:30:00-01:30:00 c.log:1"}},
 		{
