@@ -407,7 +407,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("goroutine 1 [running]:\nmain.f(goroutine 0 [)\ncreated by main.g goroutine 3 [x", uint16(7))
 	f.Add("\\tgoroutine 1 [running]:", uint16(7))
 	f.Add("main.main()\ngoroutine 1 [running]:\n\t/x.go:1 +0x1\nmain.f(0x1)", uint16(11)) // the last line first, and lines in pieces
-	f.Add("0(0\n0:00 +0x", uint16(14)) // a call and a file line of no Go program
+	f.Add("0(0\n0:00 +0x", uint16(14))                                                    // a call and a file line of no Go program
 	f.Add("main.f(0x1)\n\t/x.go:7 +0x1d\n", uint16(14))
 	f.Add(readGzip(f, filepath.Join("testdata", "containerd-1.6.20-frozen-shim.debug0.pb.gz"))[:600], uint16(9))
 	f.Fuzz(func(t *testing.T, text string, n uint16) {
