@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -151,7 +152,7 @@ func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string, latestFi
 				t.Prec += s.by.Abs()
 			}
 		}
-		if st.event != nil {
+		if st.event != nil && !strings.HasSuffix(st.event.Basis, "the clock was set afterwards") {
 			st.event.Basis = joinParts(", ", st.event.Basis, "the clock was set afterwards")
 		}
 	}
@@ -162,8 +163,7 @@ func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string, latestFi
 // the file does not show it, open of them can be from before or after.
 func (s *setClock) splitStamps(stamps []stamp, file string, line int) (n, open int) {
 	if s.Pos().File == file {
-		n, _ = slices.BinarySearchFunc(stamps, line,
-			func(st stamp, line int) int { return cmp.Compare(st.line, line) })
+		n, _ = slices.BinarySearchFunc(stamps, line, func(st stamp, line int) int { return cmp.Compare(st.line, line) })
 		return n, 0
 	}
 	before := s.after.Add(-s.by) // what the clock showed just before it was set
