@@ -2,6 +2,7 @@ package timeline
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -261,4 +262,18 @@ func TestClockSteps(t *testing.T) {
 			require.Contains(t, clockOf(tl, tc.file).Note, tc.note)
 		})
 	}
+}
+
+// TestClockSetOften holds that an event says once that the clock was set afterwards, however often
+// it was: its basis does not grow with the settings.
+func TestClockSetOften(t *testing.T) {
+	var in Input
+	for i := range 50 {
+		e := ev("messages", i+1, at("2025-11-08T01:30:00Z"), kind("clock.step"), says(fmt.Sprint("set ", i)), with("step", event.Duration(-2*time.Second)))
+		e.Start = e.Start.Add(time.Duration(i) * time.Minute)
+		in.Events = append(in.Events, pointersTo(e)...)
+	}
+	first := Build(in, Options{}).Events[0]
+	require.Equal(t, 1, first.Pos().Line)
+	require.Equal(t, 1, strings.Count(first.Basis, "the clock was set afterwards"), first.Basis)
 }
