@@ -86,6 +86,20 @@ var inputs = []struct {
 		}
 		return complaintAt(i, at, 4*time.Minute)
 	}},
+	{"restarts", func(i int) event.Event { // each asked for, with calls that find nobody
+		at := event.At(noon.Add(time.Duration(i) * 5 * time.Second))
+		switch i % 4 {
+		case 0:
+			return ev("messages", i, at, kind(event.KindUnitStop), text(event.FieldDaemon, "containerd"))
+		case 1:
+			return ev("messages", i, at, kind(event.KindUnitStart), text(event.FieldDaemon, "containerd"))
+		case 2:
+			e := ev("dump", i, at, kind(event.KindGoroutine))
+			e.Component, e.IDs.Goroutine, e.End, e.Start = "containerd", uint64(i), at, event.Time{T: at.T.Add(-24 * time.Hour), Prec: 24 * time.Hour, Known: true}
+			return e
+		}
+		return ev("kubelet.log", i, at, kind(event.KindCRIError), text(event.FieldGone, "containerd"))
+	}},
 	{"one-thread-in-many-calls", func(i int) event.Event {
 		e := sight([]string{"samples", "strace"}[i%2], float64(i), float64(i)+30, shows("number", fmt.Sprint(i)))
 		if i%2 == 1 {
