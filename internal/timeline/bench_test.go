@@ -100,6 +100,13 @@ var inputs = []struct {
 		}
 		return ev("kubelet.log", i, at, kind(event.KindCRIError), text(event.FieldGone, "containerd"))
 	}},
+	{"clock-set", func(i int) event.Event { // back and forth, every ten minutes
+		at := event.At(noon.Add(time.Duration(i) * time.Minute))
+		if i%10 > 0 {
+			return ev([]string{"messages", "kubelet.log", "containerd.log"}[i%3], i, at)
+		}
+		return ev("messages", i, at, kind(event.KindClockStep), with(event.FieldStep, event.Duration(time.Duration(i%20-5)*time.Second)))
+	}},
 	{"one-thread-in-many-calls", func(i int) event.Event {
 		e := sight([]string{"samples", "strace"}[i%2], float64(i), float64(i)+30, shows("number", fmt.Sprint(i)))
 		if i%2 == 1 {
