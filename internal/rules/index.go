@@ -293,6 +293,7 @@ type hits struct {
 	by     []uint16 // by hit: the pattern that took it
 	every  []int32  // 0, 1, 2, …: all hits, as the lists of values holds hold them
 	values map[string]*values
+	reach  *reach // nil until asked for
 }
 
 // findHits returns the events that fit a set.

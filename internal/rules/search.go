@@ -417,9 +417,9 @@ func (s *search) placeSteps(step int) {
 // listFitting returns the candidates of a step that are consistent with what is chosen; none where
 // they are fewer than the step has to gather.
 func (s *search) listFitting(step int) []int32 {
-	agreeing := s.listAgreeing(&s.steps[step])
-	fitting := make([]int32, 0, len(agreeing[0])+len(agreeing[1]))
-	for _, part := range agreeing {
+	near := s.listNear(step)
+	fitting := make([]int32, 0, len(near[0])+len(near[1])+len(near[2])+len(near[3]))
+	for _, part := range near {
 		for _, i := range part {
 			if !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) {
 				fitting = append(fitting, i)
