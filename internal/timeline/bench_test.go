@@ -100,6 +100,11 @@ var inputs = []struct {
 		}
 		return ev("kubelet.log", i, at, kind(event.KindCRIError), text(event.FieldGone, "containerd"))
 	}},
+	{"scopes-that-never-start", func(i int) event.Event {
+		e := ev("messages", i, event.At(noon.Add(time.Duration(i)*time.Second)), kind(event.KindScopeStart), of(fmt.Sprintf("%064x", i)))
+		e.End, e.Open = event.At(noon.Add(many*time.Second)), true
+		return e
+	}},
 	{"clock-set", func(i int) event.Event { // back and forth, every ten minutes
 		at := event.At(noon.Add(time.Duration(i) * time.Minute))
 		if i%10 > 0 {

@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -192,25 +193,27 @@ func markBusySystemd(events []*event.Event) {
 			answers = append(answers, e)
 		}
 	}
-	for i, long := range scopes {
-		if long.Duration() < longScope {
-			continue
+	ends := make([]time.Time, len(scopes)+1) // when the first of a scope and those after it was started
+	for i, e := range slices.Backward(scopes) {
+		if ends[i] = ends[i+1]; !e.Open && (ends[i].IsZero() || e.Last().T.Before(ends[i])) {
+			ends[i] = e.Last().T
 		}
-		asked := func(answer *event.Event) bool { return isAskedDuring(long, answer) }
-		if startedAnother(long, scopes[i+1:]) || slices.ContainsFunc(answers, asked) {
+	}
+	for i, long := range scopes {
+		if long.Duration() >= longScope && (startedAnother(long, scopes[i+1:], ends[i+1:]) || isAskedDuring(long, answers)) {
 			long.SetField(event.FieldOthersAnswered.Bool(true))
 		}
 	}
 }
 
 // startedAnother says whether one of some scopes, which begin later, was started during a long one.
-func startedAnother(long *event.Event, later []*event.Event) bool {
-	for _, other := range later {
-		if !other.Start.T.Before(long.Last().T.Add(-scopeSlack)) {
-			return false
+func startedAnother(long *event.Event, later []*event.Event, ends []time.Time) bool {
+	from, until := long.Start.T.Add(scopeSlack), long.Last().T.Add(-scopeSlack)
+	for i, other := range later {
+		if other.Start.T.After(from) {
+			return !ends[i].IsZero() && ends[i].Before(until)
 		}
-		if !other.Open && other.Last().T.Before(long.Last().T.Add(-scopeSlack)) &&
-			other.Last().T.After(long.Start.T.Add(scopeSlack)) {
+		if end := other.Last().T; !other.Open && end.After(from) && end.Before(until) {
 			return true
 		}
 	}
@@ -224,15 +227,16 @@ func isAnswerOfSystemd(e *event.Event) bool {
 		e.FieldText(event.FieldPrivate) == "false" && e.FieldText(event.FieldAnswered) == "true" && e.FieldText(event.FieldError) == ""
 }
 
-// isAskedDuring says that a call was made while a scope was not started, and so after runc had
-// asked for it: PID 1 reads the bus in order. What goes on at the end of the input goes on for a
-// while.
-func isAskedDuring(long, call *event.Event) bool {
-	until := long.Last().T.Add(-scopeSlack)
+// isAskedDuring says that one of some calls was made while a scope was not started, and so after
+// runc had asked for it: PID 1 reads the bus in order. What goes on at the end of the input goes on
+// for a while.
+func isAskedDuring(long *event.Event, calls []*event.Event) bool {
+	from, until := long.Start.T.Add(scopeSlack), long.Last().T.Add(-scopeSlack)
 	if long.Open {
 		until = long.Last().T.Add(stillOpen)
 	}
-	return call.Start.T.After(long.Start.T.Add(scopeSlack)) && call.Start.T.Before(until)
+	i := sort.Search(len(calls), func(i int) bool { return calls[i].Start.T.After(from) })
+	return i < len(calls) && calls[i].Start.T.Before(until)
 }
 
 // A scope normally starts within a second; one that takes longScope is worth a look. The stamps of
