@@ -412,9 +412,7 @@ func (x *index) growMarks() []uint64 {
 func (x *index) covers(source string) bool {
 	covered, asked := x.covered[source]
 	if !asked {
-		covered = slices.ContainsFunc(x.timeline.Coverage, func(c timeline.Coverage) bool {
-			return isSource(source, &c) && x.timeline.CoversStall(&c)
-		})
+		covered = x.timeline.CoversStall(func(c *timeline.Coverage) bool { return isSource(source, c) })
 		x.covered[source] = covered
 	}
 	return covered
