@@ -207,8 +207,13 @@ var layers = map[string]layer{
 	"internal/timeline/restarts": {[]string{"internal/event"}, "it finds daemons that were replaced"},
 	"internal/timeline/retold":   {[]string{"internal/event"}, "it folds events"},
 	"internal/timeline/waits":    {[]string{"internal/event"}, "it narrows the times of events"},
+	"internal/timeline/scopes":   {[]string{"internal/event"}, "it marks events of systemd"},
+	"internal/timeline/steps":    {nil, "a clock is set alike, whatever its file is about"},
 	"internal/timeline": {
-		[]string{"internal/event", "internal/timeline/restarts", "internal/timeline/retold", "internal/timeline/waits"},
+		[]string{
+			"internal/event", "internal/timeline/restarts", "internal/timeline/retold",
+			"internal/timeline/scopes", "internal/timeline/steps", "internal/timeline/waits",
+		},
 		"the timeline orders events; file formats end at the observers",
 	},
 	"internal/rules/shell": {

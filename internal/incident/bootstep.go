@@ -15,27 +15,29 @@ const bootSettles = 5 * time.Minute
 // showed before the step is compared with the stamp of the start, which came from the same wrong
 // clock; so it looks at stamps as they are written.
 func markBootSteps(files []*file) {
-	var boots []event.Time
+	boots := map[event.Lacks][]time.Time{} // by what their stamps lack
 	var steps []*event.Event
 	for _, f := range files {
 		for e := range f.events.allEvents() {
 			switch {
 			case !e.Start.Known:
 			case e.Kind == event.KindBoot:
-				boots = append(boots, e.Start)
+				boots[e.Start.Lacks] = append(boots[e.Start.Lacks], e.Start.T)
 			case e.Kind == event.KindClockStep:
 				steps = append(steps, e)
 			}
 		}
 	}
+	for _, all := range boots {
+		slices.SortFunc(all, time.Time.Compare)
+	}
 	for _, e := range steps {
 		step, told := e.Get(event.FieldStep)
 		seconds, _ := step.Number()
 		before := e.Last().T.Add(-time.Duration(seconds * float64(time.Second)))
-		if told && slices.ContainsFunc(boots, func(boot event.Time) bool {
-			since := before.Sub(boot.T)
-			return boot.Lacks == e.Start.Lacks && since >= -time.Second && since <= bootSettles
-		}) {
+		all := boots[e.Start.Lacks]
+		i, _ := slices.BinarySearchFunc(all, before.Add(-bootSettles), time.Time.Compare)
+		if told && i < len(all) && before.Sub(all[i]) >= -time.Second {
 			e.AddFields(event.FieldBooting.Bool(true))
 		}
 	}

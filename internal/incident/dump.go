@@ -7,6 +7,7 @@ import (
 	"io"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -223,9 +224,10 @@ func programOf(d *stackdump.Dump, unit, file string) string {
 // joinDumpEvents are the events of all dumps, with their times, and a source of each program's.
 func joinDumpEvents(files []*file) (events []*event.Event, sources []timeline.Source) {
 	all := joinDumps(files, false)
+	latest := latestDumps(all)
 	for _, d := range all {
 		goroutines.Date(d.events, d.At)
-		if earlier := d.findEarlier(all); earlier != nil {
+		if earlier := d.findEarlier(latest[d.Program]); earlier != nil {
 			goroutines.BoundStarts(d.events, d.digest, earlier.digest, earlier.At)
 		}
 		for i := range d.events {
@@ -238,23 +240,38 @@ func joinDumpEvents(files []*file) (events []*event.Event, sources []timeline.So
 	return events, sources
 }
 
-// findEarlier is the last dump of the same process before this one; nil when there is none, or when
-// the times of the dumps do not compare.
-func (d *Dump) findEarlier(all []*Dump) *Dump {
-	var before []*Dump
-	for _, o := range all {
-		known := !o.At.IsZero() && !d.At.IsZero() && o.At.Lacks|d.At.Lacks == 0
-		if o != d && known && o.At.T.Before(d.At.T) && o.Program == d.Program && (o.PID == 0 || d.PID == 0 || o.PID == d.PID) {
-			before = append(before, o)
+// latestDumps are the dumps whose times compare, by program, the latest first.
+func latestDumps(all []*Dump) map[string][]*Dump {
+	latest := map[string][]*Dump{}
+	for _, d := range all {
+		if !d.At.IsZero() && d.At.Lacks == 0 {
+			latest[d.Program] = append(latest[d.Program], d)
 		}
 	}
-	slices.SortStableFunc(before, func(a, b *Dump) int { return b.At.T.Compare(a.At.T) })
-	i := slices.IndexFunc(before, func(o *Dump) bool { return series.SameProcess(o.digest, d.digest) })
-	if i < 0 {
+	for _, of := range latest {
+		slices.SortStableFunc(of, func(a, b *Dump) int { return b.At.T.Compare(a.At.T) })
+	}
+	return latest
+}
+
+// findEarlier is the last dump of the same process before this one, of those of its program; nil
+// when there is none, or when the times of the dumps do not compare.
+func (d *Dump) findEarlier(latest []*Dump) *Dump {
+	if d.At.IsZero() || d.At.Lacks != 0 {
 		return nil
 	}
-	return before[i]
+	before := sort.Search(len(latest), func(i int) bool { return latest[i].At.T.Before(d.At.T) })
+	for _, o := range latest[before:min(before+maxEarlier, len(latest))] {
+		if (o.PID == 0 || d.PID == 0 || o.PID == d.PID) && series.SameProcess(o.digest, d.digest) {
+			return o
+		}
+	}
+	return nil
 }
+
+// maxEarlier is how many dumps before one are compared with it: more than a node has shims whose
+// dumps may lie between two of one process.
+const maxEarlier = 512
 
 // joinDumps are the dumps of all files, each once, with the time that a log gives it. With
 // everyFile dumps in files of their own stay, even if they are the same: a user who names two wants

@@ -293,6 +293,7 @@ type hits struct {
 	by     []uint16 // by hit: the pattern that took it
 	every  []int32  // 0, 1, 2, …: all hits, as the lists of values holds hold them
 	values map[string]*values
+	reach  *reach // nil until asked for
 }
 
 // findHits returns the events that fit a set.
@@ -411,9 +412,7 @@ func (x *index) growMarks() []uint64 {
 func (x *index) covers(source string) bool {
 	covered, asked := x.covered[source]
 	if !asked {
-		covered = slices.ContainsFunc(x.timeline.Coverage, func(c timeline.Coverage) bool {
-			return isSource(source, &c) && x.timeline.CoversStall(&c)
-		})
+		covered = x.timeline.CoversStall(func(c *timeline.Coverage) bool { return isSource(source, c) })
 		x.covered[source] = covered
 	}
 	return covered

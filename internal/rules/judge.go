@@ -75,7 +75,7 @@ func (s *search) gatherEvents(step, limit int) []int32 {
 	}
 	s.chosen[step] = none
 	defer func() { s.chosen[step] = own }()
-	for _, part := range s.listAgreeing(&s.steps[step]) {
+	for _, part := range s.listNear(step) {
 		for _, i := range part {
 			if len(events) == limit {
 				return events
@@ -139,7 +139,7 @@ func (s *search) canAdd(step int) bool {
 	if !s.canReach(step) {
 		return false
 	}
-	for _, part := range s.listAgreeing(&s.steps[step]) {
+	for _, part := range s.listNear(step) {
 		for _, i := range part {
 			if !s.fitsChosen(step, int(i)) {
 				continue

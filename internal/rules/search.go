@@ -49,6 +49,8 @@ type search struct {
 	absent     []found // by absence; made when the search begins, as are the objections
 	objections []found
 	plain      []alikeness // by step; see isPlain
+	joined     []uint64    // by step: those that more than time may tie to it
+	alone      uint64      // steps each of which confirms the rule alone
 
 	per      int    // variable that groups, or none
 	group    string // its value in this run; empty for matches that bind none
@@ -109,6 +111,30 @@ func (s *search) lookUpEvents() {
 	}
 	s.plain = make([]alikeness, len(s.steps))
 	s.chosen = slices.Repeat([]int{none}, len(s.steps))
+	s.joined = make([]uint64, len(s.steps))
+	confirmed := s.rule.Verdict.Compiled[language.Confirmed]
+	for a := range s.steps {
+		if confirmed != nil && confirmed.Holds(addAbsences(1<<a)) {
+			s.alone |= 1 << a
+		}
+		for b := range a {
+			if s.canJoin(a, b) {
+				s.joined[a] |= 1 << b
+				s.joined[b] |= 1 << a
+			}
+		}
+	}
+}
+
+// canJoin says whether events of two steps may name one thing, whichever are chosen.
+func (s *search) canJoin(a, b int) bool {
+	av, bv := s.steps[a].values, s.steps[b].values
+	for v := range av {
+		if s.rule.Compiled.Variables[v].Quality > language.ByTime && av[v] != nil && bv[v] != nil && len(av[v].keys) > 0 && len(bv[v].keys) > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *search) findSet(set *language.EventSet) found {
@@ -391,9 +417,9 @@ func (s *search) placeSteps(step int) {
 // listFitting returns the candidates of a step that are consistent with what is chosen; none where
 // they are fewer than the step has to gather.
 func (s *search) listFitting(step int) []int32 {
-	agreeing := s.listAgreeing(&s.steps[step])
-	fitting := make([]int32, 0, len(agreeing[0])+len(agreeing[1]))
-	for _, part := range agreeing {
+	near := s.listNear(step)
+	fitting := make([]int32, 0, len(near[0])+len(near[1])+len(near[2])+len(near[3]))
+	for _, part := range near {
 		for _, i := range part {
 			if !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) {
 				fitting = append(fitting, i)
@@ -638,7 +664,28 @@ func (s *search) canWin(from int) bool {
 		left |= 1 << step
 	}
 	verdict := s.findVerdict(addAbsences(left))
+	if verdict == language.Confirmed && s.best != nil && s.best.verdict < verdict && s.mustRestOnTimeAlone(left) {
+		verdict = language.Likely
+	}
 	return verdict >= language.Possible && s.beatsBest(verdict, min(points, fullScore))
+}
+
+// mustRestOnTimeAlone says that only time can tie the steps that a confirmed verdict rests on,
+// whatever is chosen of those that are left.
+func (s *search) mustRestOnTimeAlone(left uint64) bool {
+	if left&s.alone != 0 {
+		return false
+	}
+	left &= s.rule.Verdict.Compiled[language.Confirmed].CollectLeaves()
+	for steps := left; steps != 0; steps &= steps - 1 {
+		a := bits.TrailingZeros64(steps)
+		for others := s.joined[a] & left; others != 0; others &= others - 1 {
+			if b := bits.TrailingZeros64(others); s.chosen[a] == none || s.chosen[b] == none || s.rateJoin(a, b) > language.ByTime {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // fullScore is a score of 1.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
@@ -34,4 +35,21 @@ func TestSuspectsGrowWithEvents(t *testing.T) {
 	}
 	measure(4_000, 1)
 	require.Less(t, measure(40_000, 3), 40*measure(4_000, 20))
+}
+
+// TestMainStallIsLookedUp: the stall that a chain shows is looked up among its events. To compare
+// 400 million pairs would take seconds.
+func TestMainStallIsLookedUp(t *testing.T) {
+	const n = 20_000
+	s, p := &story{timeline: flapping(n, 0)}, &part{}
+	p.Chain = make([]rules.Step, 1)
+	for i := range n {
+		p.stalls = append(p.stalls, i)
+		p.Chain[0].Events = append(p.Chain[0].Events, &event.Event{Kind: event.KindStall, Start: at(-1)})
+	}
+	last := &s.timeline.Stalls[n-1]
+	p.Chain[0].Events[n-1] = &event.Event{Kind: event.KindStall, Start: event.At(last.Start)}
+	start := userTime(t)
+	require.Same(t, last, s.findMainStall(p))
+	require.Less(t, userTime(t)-start, time.Second)
 }

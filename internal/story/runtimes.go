@@ -217,9 +217,15 @@ const wantStacks = "%s sits in the kernel: its kernel stacks show what it waits 
 // addKernelStacks asks for the kernel's stacks of a runtime that a listing shows in the kernel
 // (state D), where nothing shows them: it writes no dump, and whoever waits for it shows only that.
 func (n *nextChooser) addKernelStacks() {
+	shown := map[string]bool{} // by component
+	for _, e := range n.timeline.Events {
+		if e.Kind == event.KindThreadSample && e.FieldText(event.FieldStack) != "" {
+			shown[e.Component] = true
+		}
+	}
 	for _, e := range n.timeline.Events {
 		runtime := runtimeInKernel(e)
-		if runtime == "" || e.IDs.PID == 0 || n.knowsStack(runtime) {
+		if runtime == "" || e.IDs.PID == 0 || shown[runtime] {
 			continue
 		}
 		n.addMissing([]rules.Missing{{
@@ -248,11 +254,4 @@ func isInKernel(e *event.Event) bool {
 
 func isRuntime(program string) bool {
 	return slices.ContainsFunc(runtimeNames, func(r runtimeName) bool { return r.program == program })
-}
-
-// knowsStack says that the evidence has a kernel stack of a component.
-func (s *story) knowsStack(component string) bool {
-	return slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
-		return e.Kind == event.KindThreadSample && e.Component == component && e.FieldText(event.FieldStack) != ""
-	})
 }

@@ -524,10 +524,16 @@ func (s *story) findMainStall(p *part) *timeline.Stall {
 	if len(p.stalls) == 0 {
 		return nil
 	}
+	shown := map[int64]bool{} // when the stalls of the chain began
+	for i := range p.Chain {
+		for _, e := range p.Chain[i].Events {
+			if e.Kind == event.KindStall {
+				shown[e.Start.T.UnixNano()] = true
+			}
+		}
+	}
 	for _, i := range p.stalls {
-		stall := &s.timeline.Stalls[i]
-		shows := func(step rules.Step) bool { return showsEvent(&step, event.KindStall, stall.Start) }
-		if slices.ContainsFunc(p.Chain, shows) {
+		if stall := &s.timeline.Stalls[i]; shown[stall.Start.UnixNano()] {
 			return stall
 		}
 	}

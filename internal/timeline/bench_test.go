@@ -86,6 +86,32 @@ var inputs = []struct {
 		}
 		return complaintAt(i, at, 4*time.Minute)
 	}},
+	{"restarts", func(i int) event.Event { // each asked for, with calls that find nobody
+		at := event.At(noon.Add(time.Duration(i) * 5 * time.Second))
+		switch i % 4 {
+		case 0:
+			return ev("messages", i, at, kind(event.KindUnitStop), text(event.FieldDaemon, "containerd"))
+		case 1:
+			return ev("messages", i, at, kind(event.KindUnitStart), text(event.FieldDaemon, "containerd"))
+		case 2:
+			e := ev("dump", i, at, kind(event.KindGoroutine))
+			e.Component, e.IDs.Goroutine, e.End, e.Start = "containerd", uint64(i), at, event.Time{T: at.T.Add(-24 * time.Hour), Prec: 24 * time.Hour, Known: true}
+			return e
+		}
+		return ev("kubelet.log", i, at, kind(event.KindCRIError), text(event.FieldGone, "containerd"))
+	}},
+	{"scopes-that-never-start", func(i int) event.Event {
+		e := ev("messages", i, event.At(noon.Add(time.Duration(i)*time.Second)), kind(event.KindScopeStart), of(fmt.Sprintf("%064x", i)))
+		e.End, e.Open = event.At(noon.Add(many*time.Second)), true
+		return e
+	}},
+	{"clock-set", func(i int) event.Event { // back and forth, every ten minutes
+		at := event.At(noon.Add(time.Duration(i) * time.Minute))
+		if i%10 > 0 {
+			return ev([]string{"messages", "kubelet.log", "containerd.log"}[i%3], i, at)
+		}
+		return ev("messages", i, at, kind(event.KindClockStep), with(event.FieldStep, event.Duration(time.Duration(i%20-5)*time.Second)))
+	}},
 	{"one-thread-in-many-calls", func(i int) event.Event {
 		e := sight([]string{"samples", "strace"}[i%2], float64(i), float64(i)+30, shows("number", fmt.Sprint(i)))
 		if i%2 == 1 {

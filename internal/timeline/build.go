@@ -9,6 +9,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/timeline/restarts"
 	"github.com/plegdiag/plegdiag/internal/timeline/retold"
+	"github.com/plegdiag/plegdiag/internal/timeline/scopes"
 	"github.com/plegdiag/plegdiag/internal/timeline/waits"
 )
 
@@ -104,7 +105,7 @@ func Build(in Input, o Options) *Timeline {
 	restarts.EndStarts(events, tl.endOfFile)
 	waits.BoundByLog(events, restarted)
 	events = joinDumps(events, restarted)
-	markBusySystemd(events)
+	scopes.MarkAnswered(events)
 	tl.Stalls = findStalls(events, tl.Coverage, collectFacts(events)["kubelet.version"].Value)
 	markSlowRelists(events, tl.Stalls)
 	findGaps(tl, events, in.Sources)

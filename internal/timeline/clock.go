@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/steps"
 )
 
 // clock is what is known about the stamps of one file.
@@ -24,7 +25,7 @@ type clock struct {
 	booted time.Time
 	// stepped says what was done about steps of the clock.
 	stepped string
-	moves   []move
+	moves   *steps.Moves
 	// ignored says which flag the file's lines contradict.
 	ignored string
 	// twice counts the stamps in hours that the clock showed twice, never those in hours that it

@@ -1,6 +1,10 @@
 package timeline
 
-import "time"
+import (
+	"slices"
+	"sort"
+	"time"
+)
 
 // CallLimit is how long the kubelet waits for one call of the runtime (runtimeRequestTimeout).
 const CallLimit = 2 * time.Minute
@@ -15,6 +19,11 @@ const StallReach = relistThreshold
 // the stall. A stall of which no recovery was seen goes on behind its last line: what collect saw
 // some minutes later may be its cause, too.
 func (s *Stall) MayHaveCause(w Window, open bool) bool {
+	return !w.End.Before(s.Start.Add(-CallLimit)) && !w.Start.After(s.lastCause(open))
+}
+
+// lastCause is when causes of the stall begin at the latest.
+func (s *Stall) lastCause(open bool) time.Time {
 	last := s.Start.Add(StallReach)
 	if open && s.End.After(last) {
 		last = s.End
@@ -22,7 +31,7 @@ func (s *Stall) MayHaveCause(w Window, open bool) bool {
 	if open && s.Open {
 		last = s.End.Add(StallReach)
 	}
-	return !w.End.Before(s.Start.Add(-CallLimit)) && !w.Start.After(last)
+	return last
 }
 
 // MayHaveSymptom says whether something that lasted for w lies in the stall, give or take what one
@@ -31,16 +40,18 @@ func (s *Stall) MayHaveSymptom(w Window) bool {
 	return !w.End.Before(s.Start.Add(-CallLimit)) && !w.Start.After(s.End.Add(CallLimit))
 }
 
-// CoversStall says whether a source may show the cause of a stall: it was written around one, or no
-// stall is known, or its lines have no time.
-func (tl *Timeline) CoversStall(c *Coverage) bool {
-	if len(tl.Stalls) == 0 || c.Start.IsZero() {
-		return true
+// CoversStall says whether a source, of those that want accepts, may show the cause of a stall: it
+// was written around one, or no stall is known, or its lines have no time.
+func (tl *Timeline) CoversStall(want func(*Coverage) bool) bool {
+	latest := make([]time.Time, len(tl.Stalls)) // of the causes of each and of those before it
+	for i := range latest {
+		latest[i] = laterTime(tl.Stalls[i].lastCause(true), latest[max(0, i-1)])
 	}
-	for i := range tl.Stalls {
-		if tl.Stalls[i].MayHaveCause(Window{c.Start, c.End}, true) {
-			return true
+	return slices.ContainsFunc(tl.Coverage, func(c Coverage) bool {
+		if !want(&c) || len(latest) == 0 || c.Start.IsZero() {
+			return want(&c)
 		}
-	}
-	return false
+		n := sort.Search(len(latest), func(i int) bool { return tl.Stalls[i].Start.Add(-CallLimit).After(c.End) })
+		return n > 0 && !c.Start.After(latest[n-1])
+	})
 }

@@ -5,56 +5,47 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/steps"
 )
 
-// Steps of the clock that are undone. Smaller ones are within the precision of stamps. Before a
-// larger one it is not known since when the clock was wrong: it can have been right until the
-// machine slept.
-const (
-	leastStep = time.Second
-	mostStep  = 15 * time.Minute
-)
+// mostStep is the largest step of the clock that is undone. Before a larger one it is not known
+// since when the clock was wrong: it can have been right until the machine slept.
+const mostStep = 15 * time.Minute
 
 // setClock is one line that says by how much a clock was set.
 type setClock struct {
 	*event.Event
-	by    time.Duration
-	after time.Time // what the clock showed when it had been set
+	steps.Step
 }
 
-// move is how the stamps of a file from before a step of the clock were moved.
-type move struct {
-	last, first int // the line of the last stamp that was moved, and of the first that was not
-	by          time.Duration
-	after       time.Time // what the clock showed when it had been set
-	latestFirst bool      // the lines are negative: their file begins with the latest
-}
+// toldSteps is how many steps of one kind a clock's note tells one by one.
+const toldSteps = 3
 
 // undoClockSteps moves the stamps from before a step of the clock, so that order and durations
 // across the step are right. Each file is split where its lines show the step.
 func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
-	var steps []setClock
+	var set []setClock
 	for _, e := range events {
 		if e.Kind != event.KindClockStep || !e.Start.Known || !event.Plausible(e.Start.T) {
 			continue
 		}
-		if by, ok := e.FieldDuration(event.FieldStep); ok && by.Abs() >= leastStep {
-			steps = append(steps, setClock{e, by, e.Last().T})
+		if by, ok := e.FieldDuration(event.FieldStep); ok && by.Abs() >= steps.Least {
+			set = append(set, setClock{e, steps.Step{By: by, After: e.Last().T}})
 		}
 	}
-	if len(steps) == 0 {
+	if len(set) == 0 {
 		return
 	}
-	slices.SortFunc(steps,
-		func(a, b setClock) int { return cmp.Or(b.after.Compare(a.after), compareEvents(a.Event, b.Event)) })
-	steps = slices.CompactFunc(steps, func(a, b setClock) bool {
+	slices.SortFunc(set,
+		func(a, b setClock) int { return cmp.Or(b.After.Compare(a.After), compareEvents(a.Event, b.Event)) })
+	set = slices.CompactFunc(set, func(a, b setClock) bool {
 		// a copy, or another program's line about it
-		return (a.by-b.by).Abs() <= leastStep && a.after.Sub(b.after).Abs() <= 2*leastStep
+		return (a.By-b.By).Abs() <= steps.Least && a.After.Sub(b.After).Abs() <= 2*steps.Least
 	})
+	slices.Reverse(set) // what is from before a step must show the clock of its time to the next one
 	files := map[string][]stamp{}
 	for i := range sources {
 		files[sources[i].File] = append(files[sources[i].File], stampsOf(&sources[i])...)
@@ -67,13 +58,11 @@ func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 		stamps := slices.DeleteFunc(files[file],
 			func(s stamp) bool { return !s.main.Known || !event.Plausible(s.main.T) })
 		slices.SortStableFunc(stamps, func(a, b stamp) int { return cmp.Compare(a.line, b.line) })
-		latestFirst := isLatestFirst(stamps, len(steps))
+		latestFirst := isLatestFirst(stamps, len(set))
 		if latestFirst {
 			mirrorLines(stamps)
 		}
-		for i := range steps {
-			r.clockOf(file).undoClockStep(stamps, &steps[i], file, latestFirst)
-		}
+		r.clockOf(file).undoClockSteps(stamps, set, file, latestFirst)
 	}
 }
 
@@ -109,82 +98,92 @@ func mirrorLines(stamps []stamp) {
 	slices.SortStableFunc(stamps, func(a, b stamp) int { return cmp.Compare(a.line, b.line) })
 }
 
-// undoClockStep moves the stamps of one file from before a step. A large step is only reported. The
-// lines of a file that begins with the latest are negative.
-func (c *clock) undoClockStep(stamps []stamp, s *setClock, file string, latestFirst bool) {
-	line := s.Pos().Line
-	if latestFirst {
-		line = -line
+// undoClockSteps moves the stamps of one file from before each step. A large step is only reported.
+// The lines of a file that begins with the latest are negative.
+func (c *clock) undoClockSteps(stamps []stamp, set []setClock, file string, latestFirst bool) {
+	times := make([]time.Time, len(stamps))
+	for i := range stamps {
+		times[i] = stamps[i].main.T
 	}
-	n, open := s.splitStamps(stamps, file, line)
-	if n+open == 0 {
-		return
+	shown, most := steps.NewStamps(times), 0
+	var moves []steps.Move
+	var undone, large []*setClock
+	for i := range set {
+		s, m := &set[i], steps.Move{Step: set[i].Step}
+		n, open := 0, 0
+		if s.Pos().File == file {
+			m.First = s.Pos().Line
+			if latestFirst {
+				m.First = -m.First
+			}
+			m.Last = m.First - 1
+			n, _ = slices.BinarySearchFunc(stamps, m.First, func(st stamp, line int) int { return cmp.Compare(st.line, line) })
+		} else if n, open = shown.Split(s.Step); n+open > 0 {
+			m.Last, m.First = stamps[n+open-1].line, lastLine
+			if n+open < len(stamps) {
+				m.First = stamps[n+open].line
+			}
+		}
+		switch {
+		case n+open == 0:
+		case s.By.Abs() > mostStep:
+			large = append(large, s)
+		default:
+			undone, moves, most = append(undone, s), append(moves, m), max(most, n+open)
+			shown.Undo(n, open, s.By)
+		}
 	}
-	told := fmt.Sprintf("the clock was set by %s (%s)", s.by.Round(time.Millisecond), s.Pos())
-	if s.by.Abs() > mostStep {
-		c.stepped = joinParts("; ", c.stepped, told+": earlier times are as the clock showed them")
-		return
+	if most > 0 {
+		c.moves = steps.NewMoves(moves, latestFirst)
 	}
-	c.stepped = joinParts("; ", c.stepped, told+": earlier times were moved by as much")
-	if open > 0 {
-		c.stepped = joinParts("; ", c.stepped,
-			fmt.Sprintf("%d stamps can be from before or after: each is an interval with both", open))
-	}
-	m := move{stamps[n+open-1].line, lastLine, s.by, s.after, latestFirst}
-	if n+open < len(stamps) {
-		m.first = stamps[n+open].line
-	}
-	if s.Pos().File == file {
-		m.last, m.first = line-1, line
-	}
-	c.moves = append(c.moves, m)
-	for i := range stamps[:n+open] {
+	open := moveStamps(stamps[:most], shown)
+	c.stepped = joinParts("; ", tellSteps(undone, "earlier times were moved by as much"), openText(open),
+		tellSteps(large, "earlier times are as the clock showed them"))
+}
+
+// moveStamps moves stamps by the steps that were undone. It returns how many of them can be from
+// before or after one.
+func moveStamps(stamps []stamp, shown *steps.Stamps) (open int) {
+	moved, spread := shown.Sum()
+	for i := range stamps {
 		st := &stamps[i]
-		if st.event == s.Event {
-			continue
-		}
 		for _, t := range [...]*event.Time{st.main, st.other} {
-			if t == nil || !t.Known {
-				continue
-			}
-			t.T = t.T.Add(s.by)
-			if i >= n {
-				t.Prec += s.by.Abs()
+			if t != nil && t.Known {
+				t.T, t.Prec = t.T.Add(moved[i]), t.Prec+spread[i]
 			}
 		}
-		if st.event != nil && !strings.HasSuffix(st.event.Basis, "the clock was set afterwards") {
+		if spread[i] > 0 {
+			open++
+		}
+		if st.event != nil {
 			st.event.Basis = joinParts(", ", st.event.Basis, "the clock was set afterwards")
 		}
 	}
+	return open
 }
 
-// splitStamps says how many of a file's stamps, in the order of lines, were written before the
-// step: up to the line about it, else up to the jump in the stamps. Where a clock was set back and
-// the file does not show it, open of them can be from before or after.
-func (s *setClock) splitStamps(stamps []stamp, file string, line int) (n, open int) {
-	if s.Pos().File == file {
-		n, _ = slices.BinarySearchFunc(stamps, line, func(st stamp, line int) int { return cmp.Compare(st.line, line) })
-		return n, 0
+// openText says of how many stamps it is not known on which side of a step they are.
+func openText(open int) string {
+	if open == 0 {
+		return ""
 	}
-	before := s.after.Add(-s.by) // what the clock showed just before it was set
-	if s.by > 0 {
-		for n < len(stamps) && stamps[n].main.T.Before(before.Add(s.by/2)) {
-			n++
-		}
-		return n, 0
+	return fmt.Sprintf("%d stamps can be from before or after: each is an interval with both", open)
+}
+
+// tellSteps says when the clock was set, and what that means for the times before: of many steps
+// the first, the last and how many they are.
+func tellSteps(set []*setClock, meaning string) string {
+	if n := len(set); n > toldSteps {
+		return fmt.Sprintf("the clock was set %d times, first by %s and last by %s: %s", n, set[0].text(), set[n-1].text(), meaning)
 	}
-	for i := range stamps {
-		t := stamps[i].main.T
-		if i > 0 && stamps[i-1].main.T.Sub(t) > -s.by/2 && !t.Before(s.after.Add(-leastStep)) &&
-			!stamps[i-1].main.T.After(before.Add(leastStep)) {
-			return i, 0
-		}
-		switch {
-		case t.Before(s.after):
-			n, open = i+1, 0
-		case !t.After(before):
-			open = i + 1 - n
-		}
+	var all []string
+	for _, s := range set {
+		all = append(all, fmt.Sprintf("the clock was set by %s: %s", s.text(), meaning))
 	}
-	return n, open
+	return joinParts("; ", all...)
+}
+
+// text is by how much the clock was set, and where that is written.
+func (s *setClock) text() string {
+	return fmt.Sprintf("%s (%s)", s.By.Round(time.Millisecond), s.Pos())
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/steps"
 )
 
 // Timeline is everything that is known about the node, in one order.
@@ -170,7 +171,7 @@ type Clock struct {
 	Ignored string
 
 	zone  rule
-	moves []move
+	moves *steps.Moves
 	years yearRange
 }
 
@@ -187,15 +188,7 @@ func (c *Clock) ResolveStamp(local time.Time, zoned bool, line int, near time.Ti
 			at = later
 		}
 	}
-	for _, m := range c.moves {
-		line := line
-		if m.latestFirst {
-			line = -line
-		}
-		if line <= m.last || line < m.first && (m.by < 0 || at.Before(m.after.Add(-m.by/2))) {
-			at = at.Add(m.by)
-		}
-	}
+	at = c.moves.Resolve(at, line)
 	if c.years != (yearRange{}) && !c.years.hold(at.UTC()) {
 		return time.Time{}
 	}

@@ -246,6 +246,14 @@ func TestClockSteps(t *testing.T) {
 			file:   "messages", want: []string{"2025-11-08T01:02:00Z", "2025-11-08T01:31:00Z", "2025-11-08T01:32:01Z", "2025-11-08T02:00:00Z", "2025-11-08T02:01:01Z"},
 		},
 		{
+			name: "twice, as another file shows it: what is from before the first step is before both",
+			events: []event.Event{
+				set("messages", 2, "2025-11-08T01:31:00Z", time.Minute), set("messages", 4, "2025-11-08T02:01:00Z", time.Minute),
+				one("x.log", 1, "2025-11-08T01:29:59Z"), one("x.log", 2, "2025-11-08T01:31:01Z"), one("x.log", 3, "2025-11-08T01:59:59Z"), one("x.log", 4, "2025-11-08T02:01:01Z"),
+			},
+			file: "x.log", want: []string{"2025-11-08T01:31:59Z", "2025-11-08T01:32:01Z", "2025-11-08T02:00:59Z", "2025-11-08T02:01:01Z"},
+		},
+		{
 			name:   "by hours: nobody knows since when it was wrong",
 			events: []event.Event{one("messages", 1, "2025-11-08T01:00:00Z"), set("messages", 2, "2025-11-08T09:30:00Z", 8*time.Hour), one("messages", 3, "2025-11-08T09:31:01Z")},
 			file:   "messages", want: []string{"2025-11-08T01:00:00Z", "2025-11-08T01:30:00Z", "2025-11-08T09:31:01Z"}, note: "earlier times are as the clock showed them",
@@ -273,7 +281,10 @@ func TestClockSetOften(t *testing.T) {
 		e.Start = e.Start.Add(time.Duration(i) * time.Minute)
 		in.Events = append(in.Events, pointersTo(e)...)
 	}
-	first := Build(in, Options{}).Events[0]
+	tl := Build(in, Options{})
+	first := tl.Events[0]
 	require.Equal(t, 1, first.Pos().Line)
+	require.Equal(t, "the clock was set 49 times, first by -2s (messages:2) and last by -2s (messages:50): "+
+		"earlier times were moved by as much", clockOf(tl, "messages").Note)
 	require.Equal(t, 1, strings.Count(first.Basis, "the clock was set afterwards"), first.Basis)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -126,9 +127,14 @@ func (l *daemonHistory) groupStarts() (groups [][]sign) {
 
 // endsBetween says that the daemon ended between two of its starts.
 func (l *daemonHistory) endsBetween(first, next time.Time) bool {
-	return slices.ContainsFunc(l.ends, func(end sign) bool {
-		return end.at.Sub(first) > stampSlack && end.at.Sub(next) <= stampSlack
-	})
+	after := signsFrom(l.ends, first.Add(stampSlack+1))
+	return len(after) > 0 && after[0].at.Sub(next) <= stampSlack
+}
+
+// signsFrom are the signs from a time on, of signs in the order of time.
+func signsFrom(signs []sign, t time.Time) []sign {
+	i, _ := slices.BinarySearchFunc(signs, t, func(s sign, t time.Time) int { return s.at.Compare(t) })
+	return signs[i:]
 }
 
 // restartEvent makes the event of a start that is not the first. last is the start before; zero
@@ -136,8 +142,11 @@ func (l *daemonHistory) endsBetween(first, next time.Time) bool {
 func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) (*event.Event, bool) {
 	at := group[0].at
 	var ends []sign
-	for _, s := range l.ends {
-		if s.at.After(last) && !s.at.After(group[len(group)-1].at) && at.Sub(s.at) <= endBefore {
+	for _, s := range signsFrom(l.ends, at.Add(-endBefore)) {
+		if s.at.After(group[len(group)-1].at) {
+			break
+		}
+		if s.at.After(last) {
 			ends = append(ends, s)
 			if s.Kind == event.KindUnitStop || s.Kind == event.KindUnitExit || s.Kind == event.KindUnitTimeout {
 				back := max(0, at.Sub(s.at))
@@ -167,14 +176,8 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 		{Key: event.FieldHow, Value: event.String(how)},
 	}
 	e.Text = name + " is restarted: " + why
-	for _, s := range l.orders {
-		if len(ends) > 0 && how == "asked" && !s.at.After(ends[0].at.Add(time.Second)) &&
-			ends[0].at.Sub(s.at) <= ordered {
-			who := s.Event.FieldText(event.FieldUser)
-			e.Fields = append(e.Fields, event.FieldBy.Text(who))
-			e.Text += fmt.Sprintf(", by %s (%s)", who, s.Event.FieldText(event.FieldCommand))
-			e.Evidence = append(e.Evidence, s.Evidence...)
-		}
+	if how == "asked" {
+		l.addOrders(e, ends[0].at)
 	}
 	for _, s := range slices.Concat(ends, group) {
 		if len(e.Evidence) < maxRestartEvidence {
@@ -182,6 +185,19 @@ func (l *daemonHistory) restartEvent(name string, group []sign, last time.Time) 
 		}
 	}
 	return e, true
+}
+
+// addOrders says of a restart who has asked for the stop at a time.
+func (l *daemonHistory) addOrders(e *event.Event, stop time.Time) {
+	for _, s := range signsFrom(l.orders, stop.Add(-ordered)) {
+		if s.at.After(stop.Add(time.Second)) {
+			break
+		}
+		who := s.Event.FieldText(event.FieldUser)
+		e.Fields = append(e.Fields, event.FieldBy.Text(who))
+		e.Text += fmt.Sprintf(", by %s (%s)", who, s.Event.FieldText(event.FieldCommand))
+		e.Evidence = append(e.Evidence, s.Evidence...)
+	}
 }
 
 // maxRestartEvidence bounds the lines that one restart quotes.
@@ -242,7 +258,10 @@ func MakeFacts(all []*event.Event) (facts []*event.Event) {
 // IsBetween says that a daemon was restarted between two moments, by what Find has found. Two
 // processes can have goroutines of the same number.
 func IsBetween(restarted []*event.Event, component string, from, to time.Time) bool {
-	return slices.ContainsFunc(restarted, func(r *event.Event) bool {
-		return r.Component == component && r.End.T.After(from) && !r.Start.T.After(to)
+	// those of a daemon follow each other, and none begins before the one before it has ended
+	i := sort.Search(len(restarted), func(i int) bool {
+		r := restarted[i]
+		return r.Component > component || r.Component == component && r.End.T.After(from)
 	})
+	return i < len(restarted) && restarted[i].Component == component && !restarted[i].Start.T.After(to)
 }

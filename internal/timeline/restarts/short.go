@@ -1,6 +1,8 @@
 package restarts
 
 import (
+	"slices"
+	"sort"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -14,29 +16,93 @@ const longestShort = 20 * time.Second
 // somebody had asked for that, and it served again within seconds. So they look on every node. A
 // call that is told of for longer stays as it is. The events are in the order of time.
 func MarkRestarting(events, restarted []*event.Event) {
-	for _, r := range restarted {
-		if r.FieldText(event.FieldHow) != "asked" || r.Duration() > longestShort {
+	all := findShortRestarts(events, restarted)
+	if len(all) == 0 {
+		return
+	}
+	for _, e := range events {
+		runtime := e.FieldText(event.FieldGone)
+		if runtime == "" && e.FieldText(event.FieldCut) != "true" || !e.Start.Known {
 			continue
 		}
-		served, ok := findServedAgain(events, r)
-		if !ok {
-			continue
-		}
-		for _, e := range events {
-			runtime, cut := e.FieldText(event.FieldGone), e.FieldText(event.FieldCut) == "true"
-			if (runtime == r.Component || runtime == "" && cut) && e.Start.Known && !e.Start.T.Before(r.Start.T) && !e.Last().T.After(served.Add(staleError)) {
-				e.AddFields(event.FieldRestarting.Bool(true))
-			}
+		if all[runtime].cover(e.Start.T, e.Last().T) {
+			e.AddFields(event.FieldRestarting.Bool(true))
 		}
 	}
 }
 
-// findServedAgain finds when a runtime that was restarted served again: at its own line that it is
-// ready, or at systemd's about a unit that tells it. Without either it is not known.
-func findServedAgain(events []*event.Event, restarted *event.Event) (at time.Time, ok bool) {
+// shortRestarts are the times in which calls meet short restarts, in the order of their beginnings.
+// Each ends with the latest end of it and those before it.
+type shortRestarts []timespan
+
+// timespan is what lies between two moments.
+type timespan struct{ from, until time.Time }
+
+// cover says that one of the times holds all from a moment until another.
+func (s shortRestarts) cover(from, until time.Time) bool {
+	i := sort.Search(len(s), func(i int) bool { return s[i].from.After(from) })
+	return i > 0 && !until.After(s[i-1].until)
+}
+
+// findShortRestarts finds the times of short restarts, by runtime. Under the empty name are those
+// of all: a call that breaks does not tell of which runtime it was.
+func findShortRestarts(events, restarted []*event.Event) map[string]shortRestarts {
+	all := map[string]shortRestarts{}
+	ready := readyAgain(events, restarted)
+	for _, r := range restarted {
+		if r.FieldText(event.FieldHow) != "asked" || r.Duration() > longestShort {
+			continue
+		}
+		served, ok := findServedAgain(ready[r.Component], r)
+		if !ok {
+			continue
+		}
+		for _, name := range [...]string{r.Component, ""} {
+			all[name] = append(all[name], timespan{r.Start.T, served.Add(staleError)})
+		}
+	}
+	for _, s := range all {
+		slices.SortFunc(s, func(a, b timespan) int { return a.from.Compare(b.from) })
+		for i := range s[1:] {
+			if s[i].until.After(s[i+1].until) {
+				s[i+1].until = s[i].until
+			}
+		}
+	}
+	return all
+}
+
+// readyAgain are the events that show that a daemon serves, by daemon and in the order of time: its
+// own line that it is ready, and systemd's about a unit that tells it. Only of daemons that were
+// restarted.
+func readyAgain(events, restarted []*event.Event) map[string][]*event.Event {
+	ready := map[string][]*event.Event{}
+	for _, r := range restarted {
+		ready[r.Component] = nil
+	}
 	for _, e := range events {
-		ready := e.Kind == event.KindUnitStart || e.Kind == event.KindDaemonBoot && !e.Open
-		if ready && e.FieldText(event.FieldDaemon) == restarted.Component && !e.Start.T.Before(restarted.Start.T) && e.Last().T.Sub(restarted.End.T) <= longestShort {
+		if e.Kind != event.KindUnitStart && (e.Kind != event.KindDaemonBoot || e.Open) {
+			continue
+		}
+		if daemon := e.FieldText(event.FieldDaemon); e.Start.Known {
+			if _, asked := ready[daemon]; asked {
+				ready[daemon] = append(ready[daemon], e)
+			}
+		}
+	}
+	return ready
+}
+
+// findServedAgain finds when a runtime that was restarted served again, by what shows that it
+// serves. Where nothing does, it is not known.
+func findServedAgain(ready []*event.Event, restarted *event.Event) (at time.Time, ok bool) {
+	latest := restarted.End.T.Add(longestShort)
+	from := sort.Search(len(ready), func(i int) bool { return !ready[i].Start.T.Before(restarted.Start.T) })
+	for _, e := range ready[from:] {
+		if e.Start.T.After(latest) {
+			break
+		}
+		if !e.Last().T.After(latest) {
 			return e.Last().T, true
 		}
 	}

@@ -5,6 +5,7 @@ package waits
 import (
 	"maps"
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -42,7 +43,7 @@ func NarrowStart(to, earlier *event.Event) {
 
 // BoundByLog raises the starts of goroutines' waits by what the logs show: none began before its
 // process, or, where a shim is asked about a container that exits and the call is not known, before
-// that exit. Restarted are the restarts of daemons.
+// that exit. Restarted are the restarts of daemons, in the order of daemons and time.
 func BoundByLog(events, restarted []*event.Event) {
 	isVague := func(e *event.Event) bool { return e.IDs.Goroutine != 0 && e.HasVagueStart() }
 	if !slices.ContainsFunc(events, isVague) {
@@ -59,17 +60,32 @@ func BoundByLog(events, restarted []*event.Event) {
 		if !isVague(e) {
 			continue
 		}
-		for _, r := range restarted {
-			if r.Component == e.Component && !r.Last().T.After(e.End.T) {
-				e.RaiseStart(r.Last().T)
-			}
-		}
+		raiseToRestart(e, restarted)
 		if begun := births[e.Component]; begun.Before(e.End.T) {
 			e.RaiseStart(begun)
 		}
 		if exit := exits[e.IDs.Container]; exit != nil && e.FieldText(event.FieldDoing) == "shim" &&
 			e.FieldText(event.FieldContainerFrom) != ByOnlyCall {
 			e.RaiseStart(exit.Start.T)
+		}
+	}
+}
+
+// raiseToRestart raises the vague start of a wait to the last restart before its end that can raise
+// it: what is known to less than a minute is raised no more. The restarts are in the order of
+// daemons and time.
+func raiseToRestart(e *event.Event, restarted []*event.Event) {
+	vague := e.Start.T.Add(e.Start.Prec - time.Minute)
+	if e.End.T.Before(vague) {
+		vague = e.End.T
+	}
+	i := sort.Search(len(restarted), func(i int) bool {
+		r := restarted[i]
+		return r.Component > e.Component || r.Component == e.Component && r.Last().T.After(vague)
+	})
+	for _, r := range restarted[max(0, i-1):min(i+1, len(restarted))] {
+		if r.Component == e.Component && !r.Last().T.After(e.End.T) {
+			e.RaiseStart(r.Last().T)
 		}
 	}
 }
