@@ -184,7 +184,7 @@ func (w *weighing) climb(x *index, limit language.Verdict) {
 	case len(near) > 0:
 		w.verdict = language.Possible
 		free := slices.DeleteFunc(slices.Clone(near), func(t sign) bool { return t.rule.AtMost == language.Possible.String() })
-		if len(free) > 0 && (len(w.effects) > 0 || countWriters(x, free) > 1) {
+		if len(free) > 0 && (len(w.effects) > 0 || x.haveTwoWriters(free)) {
 			w.verdict = language.Likely
 		}
 		for _, o := range w.against {
@@ -208,14 +208,18 @@ func (w *weighing) listNear() []sign {
 	return slices.DeleteFunc(slices.Clone(w.tells), func(t sign) bool { return t.stray })
 }
 
-// countWriters counts the sources of some tells: two that say the same know it from each other only
-// where one program wrote both.
-func countWriters(x *index, tells []sign) int {
-	writers := map[string]bool{}
-	for _, t := range tells {
-		writers[x.events[t.events[0]].Source] = true
+// haveTwoWriters says whether tells are of several sources of one machine: two that say the same
+// know it from each other only where one program wrote both.
+func (x *index) haveTwoWriters(tells []sign) bool {
+	for i, t := range tells {
+		first := t.events[0]
+		for _, other := range tells[:i] {
+			if x.events[first].Source != x.events[other.events[0]].Source && x.mayBeOfOneMachine(first, other.events[0]) {
+				return true
+			}
+		}
 	}
-	return len(writers)
+	return false
 }
 
 // dropOpposed leaves out the events of tells against which a contradiction speaks that has bound
@@ -428,12 +432,17 @@ func (e *effectSpans) goesWith(x *index, ev int32) bool {
 	}
 	at := x.spans[ev]
 	if !at.dated || e.undated {
-		return true
+		return slices.ContainsFunc(e.all, func(other int32) bool { return x.mayBeOfOneMachine(ev, other) })
 	}
 	after := sort.Search(len(e.events), func(i int) bool {
 		return x.spans[e.events[i]].startLo > at.endHi+int64(effectSlack)
 	})
-	return after > 0 && e.latest[after-1] >= at.startLo
+	for ; after > 0 && e.latest[after-1] >= at.startLo; after-- {
+		if other := e.events[after-1]; e.lastBegin(x, other) >= at.startLo && x.mayBeOfOneMachine(ev, other) {
+			return true
+		}
+	}
+	return false
 }
 
 // fillEffects gives the effects of a weighing the events that go with its tells.
@@ -462,7 +471,7 @@ func (w *weighing) fillEffects(x *index, effects []effectSpans) {
 			if e.rule.Own {
 				_, near = slices.BinarySearch(own, ev)
 			}
-			if near && isAbout(ev) {
+			if near && isAbout(ev) && slices.ContainsFunc(own, func(tell int32) bool { return x.mayBeOfOneMachine(tell, ev) }) {
 				w.effects[i].events = append(w.effects[i].events, ev)
 			}
 		}
