@@ -150,7 +150,7 @@ func (x *index) liesWithin(a, b int32, within time.Duration) bool {
 func (w *weighing) addTell(s *search, tell sign, effects []effectSpans) {
 	x := s.index
 	searched := x.findSearched(tell.events)
-	var near []int32
+	var near, held []int32 // held are those that an effect goes with
 	for _, ev := range tell.events {
 		alone := true
 		for i := range effects {
@@ -159,9 +159,15 @@ func (w *weighing) addTell(s *search, tell sign, effects []effectSpans) {
 				w.noteEffect(&effects[i])
 			}
 		}
+		if !alone {
+			held = append(held, ev)
+		}
 		if !alone || !x.isInDenseSource(ev) || searched[x.sourceOf(ev)] {
 			near = append(near, ev)
 		}
+	}
+	if agreeing := s.listAgreeingTells(tell.rule, near, held); len(agreeing) >= tell.rule.Min {
+		near = agreeing
 	}
 	if len(near) < tell.rule.Min {
 		tell.stray = true
@@ -169,6 +175,31 @@ func (w *weighing) addTell(s *search, tell sign, effects []effectSpans) {
 		tell.events = near
 	}
 	w.tells = append(w.tells, tell)
+}
+
+// listAgreeingTells returns the events of a tell that are about the same program, or other thing
+// that is no container, as those that an effect goes with: the effect makes nothing likely of
+// another one. All of them where no effect goes with any.
+func (s *search) listAgreeingTells(t *language.TellRule, near, held []int32) []int32 {
+	if len(held) == 0 || len(held) == len(near) {
+		return near
+	}
+	f := s.findSet(&t.Compiled.Events)
+	valueOf := func(ev int32, v int) string {
+		at, _ := slices.BinarySearch(f.events, ev)
+		return s.readValue(&f, at, v)
+	}
+	return slices.DeleteFunc(slices.Clone(near), func(ev int32) bool {
+		return !slices.ContainsFunc(held, func(with int32) bool {
+			for v := range s.rule.Compiled.Variables {
+				a, b := valueOf(ev, v), valueOf(with, v)
+				if !s.rule.Compiled.Variables[v].Container && a != "" && b != "" && s.findValueKey(v, a) != s.findValueKey(v, b) {
+					return false
+				}
+			}
+			return true
+		})
+	})
 }
 
 // noteEffect notes that something of an effect goes with a tell.
