@@ -69,7 +69,7 @@ func keepNode(files []*file, o Options, inc *Incident) error {
 		inc.Node = node
 	}
 	for _, name := range names {
-		if node != "" && name != node {
+		if name != inc.Node {
 			inc.LeftOut = append(inc.LeftOut, name)
 		}
 	}
