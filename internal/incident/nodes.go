@@ -69,7 +69,7 @@ func keepNode(files []*file, o Options, inc *Incident) error {
 		inc.Node = node
 	}
 	for _, name := range names {
-		if node != "" && name != node {
+		if name != inc.Node {
 			inc.LeftOut = append(inc.LeftOut, name)
 		}
 	}
@@ -101,7 +101,7 @@ func countNodes(files []*file) *nodes {
 			n.addName(f.place.Node, 1, true)
 		}
 		for name, h := range f.sources.Hosts() {
-			if name == "" || isDefaultName(name) {
+			if event.IsDefaultHost(name) {
 				continue
 			}
 			n.addName(name, h.Lines, f.hasDaemon(name))
@@ -124,13 +124,6 @@ func (n *nodes) addName(name string, lines int, wrote bool) {
 	}
 	n.lines[name] += lines
 	n.wrote[name] = n.wrote[name] || wrote
-}
-
-// isDefaultName says that a name tells no machine from another: machines have it before they get
-// their own, or whoever pasted the lines has made it unreadable, as in ip-10-xxx-xxx.
-func isDefaultName(host string) bool {
-	name, _, _ := strings.Cut(strings.ToLower(host), ".")
-	return slices.Contains([]string{"localhost", "(none)", "ubuntu", "debian", "fedora"}, name) || strings.Contains(name, "xxx")
 }
 
 // findRenames maps hosts of the file to the name under which they go on: the lines of one end

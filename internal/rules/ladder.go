@@ -150,7 +150,7 @@ func (x *index) liesWithin(a, b int32, within time.Duration) bool {
 func (w *weighing) addTell(s *search, tell sign, effects []effectSpans) {
 	x := s.index
 	searched := x.findSearched(tell.events)
-	var near []int32
+	var near, held []int32 // held are those that an effect goes with
 	for _, ev := range tell.events {
 		alone := true
 		for i := range effects {
@@ -159,9 +159,15 @@ func (w *weighing) addTell(s *search, tell sign, effects []effectSpans) {
 				w.noteEffect(&effects[i])
 			}
 		}
+		if !alone {
+			held = append(held, ev)
+		}
 		if !alone || !x.isInDenseSource(ev) || searched[x.sourceOf(ev)] {
 			near = append(near, ev)
 		}
+	}
+	if agreeing := s.listAgreeingTells(tell.rule, near, held); len(agreeing) >= tell.rule.Min {
+		near = agreeing
 	}
 	if len(near) < tell.rule.Min {
 		tell.stray = true
@@ -169,6 +175,31 @@ func (w *weighing) addTell(s *search, tell sign, effects []effectSpans) {
 		tell.events = near
 	}
 	w.tells = append(w.tells, tell)
+}
+
+// listAgreeingTells returns the events of a tell that are about the same program, or other thing
+// that is no container, as those that an effect goes with: the effect makes nothing likely of
+// another one. All of them where no effect goes with any.
+func (s *search) listAgreeingTells(t *language.TellRule, near, held []int32) []int32 {
+	if len(held) == 0 || len(held) == len(near) {
+		return near
+	}
+	f := s.findSet(&t.Compiled.Events)
+	valueOf := func(ev int32, v int) string {
+		at, _ := slices.BinarySearch(f.events, ev)
+		return s.readValue(&f, at, v)
+	}
+	return slices.DeleteFunc(slices.Clone(near), func(ev int32) bool {
+		return !slices.ContainsFunc(held, func(with int32) bool {
+			for v := range s.rule.Compiled.Variables {
+				a, b := valueOf(ev, v), valueOf(with, v)
+				if !s.rule.Compiled.Variables[v].Container && a != "" && b != "" && s.findValueKey(v, a) != s.findValueKey(v, b) {
+					return false
+				}
+			}
+			return true
+		})
+	})
 }
 
 // noteEffect notes that something of an effect goes with a tell.
@@ -184,7 +215,7 @@ func (w *weighing) climb(x *index, limit language.Verdict) {
 	case len(near) > 0:
 		w.verdict = language.Possible
 		free := slices.DeleteFunc(slices.Clone(near), func(t sign) bool { return t.rule.AtMost == language.Possible.String() })
-		if len(free) > 0 && (len(w.effects) > 0 || countWriters(x, free) > 1) {
+		if len(free) > 0 && (len(w.effects) > 0 || x.haveTwoWriters(free)) {
 			w.verdict = language.Likely
 		}
 		for _, o := range w.against {
@@ -208,14 +239,18 @@ func (w *weighing) listNear() []sign {
 	return slices.DeleteFunc(slices.Clone(w.tells), func(t sign) bool { return t.stray })
 }
 
-// countWriters counts the sources of some tells: two that say the same know it from each other only
-// where one program wrote both.
-func countWriters(x *index, tells []sign) int {
-	writers := map[string]bool{}
-	for _, t := range tells {
-		writers[x.events[t.events[0]].Source] = true
+// haveTwoWriters says whether tells are of several sources of one machine: two that say the same
+// know it from each other only where one program wrote both.
+func (x *index) haveTwoWriters(tells []sign) bool {
+	for i, t := range tells {
+		first := t.events[0]
+		for _, other := range tells[:i] {
+			if x.events[first].Source != x.events[other.events[0]].Source && x.mayBeOfOneMachine(first, other.events[0]) {
+				return true
+			}
+		}
 	}
-	return len(writers)
+	return false
 }
 
 // dropOpposed leaves out the events of tells against which a contradiction speaks that has bound
@@ -428,12 +463,17 @@ func (e *effectSpans) goesWith(x *index, ev int32) bool {
 	}
 	at := x.spans[ev]
 	if !at.dated || e.undated {
-		return true
+		return slices.ContainsFunc(e.all, func(other int32) bool { return x.mayBeOfOneMachine(ev, other) })
 	}
 	after := sort.Search(len(e.events), func(i int) bool {
 		return x.spans[e.events[i]].startLo > at.endHi+int64(effectSlack)
 	})
-	return after > 0 && e.latest[after-1] >= at.startLo
+	for ; after > 0 && e.latest[after-1] >= at.startLo; after-- {
+		if other := e.events[after-1]; e.lastBegin(x, other) >= at.startLo && x.mayBeOfOneMachine(ev, other) {
+			return true
+		}
+	}
+	return false
 }
 
 // fillEffects gives the effects of a weighing the events that go with its tells.
@@ -462,7 +502,7 @@ func (w *weighing) fillEffects(x *index, effects []effectSpans) {
 			if e.rule.Own {
 				_, near = slices.BinarySearch(own, ev)
 			}
-			if near && isAbout(ev) {
+			if near && isAbout(ev) && slices.ContainsFunc(own, func(tell int32) bool { return x.mayBeOfOneMachine(tell, ev) }) {
 				w.effects[i].events = append(w.effects[i].events, ev)
 			}
 		}

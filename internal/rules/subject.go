@@ -79,6 +79,18 @@ func (e *effectSpans) aboutTells(x *index, tells []int32) (isAbout func(ev int32
 	}
 }
 
+// mayBeOfOneMachine says whether nothing shows that two events are of two machines. Names in one
+// file do not: a machine may be renamed, and incident has dropped the lines of others.
+func (x *index) mayBeOfOneMachine(a, b int32) bool {
+	p, q := x.events[a], x.events[b]
+	if p.Host == q.Host || event.IsDefaultHost(p.Host) || event.IsDefaultHost(q.Host) || p.Pos().File == q.Pos().File {
+		return true
+	}
+	var own subjects
+	own.add(p.Host)
+	return own.has(q.Host)
+}
+
 // writer is who wrote a line: a program on a host.
 type writer struct{ host, source string }
 
