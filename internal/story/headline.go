@@ -27,7 +27,7 @@ func (s *story) writeHeadlines(about *part, state State, signs []Sign, suspects 
 	case state == Stalled:
 		cause, earlier = s.describeStalled(suspects), s.describeEarlier(nil)
 	case about.Role == language.NotReady:
-		cause = notPLEG + trimSentence(about.Summary)
+		cause = notPLEG + lowerArticle(trimSentence(about.Summary))
 		effect = s.describeDeeper(about)
 	default:
 		cause = trimSentence(about.Summary)

@@ -109,10 +109,18 @@ func (n *nextChooser) addMissing(missing []rules.Missing) {
 			continue
 		}
 		n.known[m.Command] = true
+		if m.Note == "" && n.hasPiece(m.Source) {
+			m.Note = wantWhole
+		}
 		step := NextStep{Missing: m, Hazard: Hazard(m.Command)}
 		step.Decides, step.Supported = n.listDecidedBy(m)
 		n.steps = append(n.steps, step)
 	}
+}
+
+// hasPiece says that the input holds chosen lines of the one log that is missing.
+func (n *nextChooser) hasPiece(source string) bool {
+	return strings.HasSuffix(source, ".log") && n.listSources()[source] && !n.hasWhole(source)
 }
 
 // isAsked says that a step collects the best source of what is missing already.
