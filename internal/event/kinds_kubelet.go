@@ -50,7 +50,7 @@ const Unnamed = "unnamed"
 // runtime, or what the network plugin of the pods (CNI) needs.
 var criFailures = []string{
 	"pause-image", "runtime-program", "runtime-helper", "cgroup-driver",
-	"cni-no-daemon", "cni-silent", "cni-killed", "cni-no-file", "cni-damaged-file", "cni-no-program", "cni-old-bridge",
+	"cni-no-daemon", "cni-silent", "cni-killed", "cni-no-file", "cni-damaged-file", "cni-crashed", "cni-no-program", "cni-old-bridge",
 	"cni-no-address", "cni-unauthorized", "cni-no-api-server",
 }
 
@@ -180,7 +180,7 @@ var kubeletKinds = []KindInfo{
 		oneOf(FieldWhat, "what the request was for; the lease by which a controller leads; or the datastore of the API server, which answers late; unnamed where the line does not say what for", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join", "lock", "datastore", Unnamed),
 		oneOf(FieldReason, "why it failed", apiFailures...),
 		text(FieldServer, "host and port of the API server"),
-		text(FieldPath, "of the request"),
+		text(FieldPath, "of the request, or the type of the objects that are watched, as v1.Service, where the line has no path"),
 		text(FieldNode, "that the request is about, as its path names it"),
 		text(FieldHow, "the same reason in words, where the error tells one; absent otherwise"),
 		text(FieldError, "as written"),

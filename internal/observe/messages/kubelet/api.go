@@ -81,6 +81,9 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		if why != "webhook" { // whose address that would be
 			e.AddFields(serverFields(reason)...)
 		}
+		if _, known := e.Get(event.FieldPath); a.what == "watch" && !known {
+			e.AddText(event.FieldPath, watchedType(r.Raw))
+		}
 		e.AddFields(event.FieldError.Text(reason))
 		if pod := podOf(r); pod != "" {
 			e.IDs.Pod = pod
@@ -92,6 +95,15 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		return e, !quiet
 	}
 	return event.Event{}, false
+}
+
+// watchedType is the type of the objects that a kubelet lists and watches, as v1.Node.
+func watchedType(line string) string {
+	behind := scan.After(line, "ailed to list *", "ailed to watch *", `type="*`)
+	if end := strings.IndexAny(behind, ": \"\\"); end >= 0 {
+		behind = behind[:end]
+	}
+	return behind
 }
 
 // initCSINode begins what a kubelet says that cannot write the CSINode object of its node:

@@ -14,6 +14,8 @@ import (
 var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kernel", table.HostProgram}, Unnamed: "etcd", Rows: []table.Row{
 	{[]string{"slow fdatasync", "sync duration of "}, etcdSyncSlow},
 	{[]string{"apply request took too long", "took too long ("}, etcdRequestSlow},
+	{[]string{"v3rpc/interceptor.go"}, etcdRequestTold},
+	{[]string{"waiting for ReadIndex response took too long"}, etcdReadWaits},
 	{[]string{"Txn call completed"}, etcdTransactionSlow},
 	{[]string{"leader failed to send out heartbeat on time", ": failed to send out heartbeat on time"}, etcdHeartbeatLate},
 	{[]string{" lost leader ", "stepped down to follower since quorum is not active"}, etcdLeaderLost},
@@ -59,6 +61,26 @@ func etcdRequestSlow(r *event.Record) (event.Event, bool) {
 		"a request took etcd "+took.Round(time.Millisecond).String(), event.FieldWhat.Text("request"),
 		event.FieldTook.Duration(took),
 	), ok && took >= longRequest && scan.ContainsAny(r.Raw, []string{"apply request took too long", "etcdserver: "})
+}
+
+// etcdRequestTold is the same in the words of etcd's gRPC server, which warns of a request that
+// took 300 ms or more (3.4 to 3.6):
+//
+//	{"level":"warn",…,"caller":"v3rpc/interceptor.go:197","msg":"request stats","start time":"…","time spent":"2.024605217s",…}
+func etcdRequestTold(r *event.Record) (event.Event, bool) {
+	took, ok := readTook(r.Raw, `"time spent":"`, `"`)
+	return etcdEvent(
+		"a request took etcd "+took.Round(time.Millisecond).String(), event.FieldWhat.Text("request"),
+		event.FieldTook.Duration(took),
+	), ok && took >= longRequest && strings.Contains(r.Raw, "request stats")
+}
+
+// etcdReadWaits is a member that asks its leader whether what it is about to read is still true,
+// and has no answer after 500 ms (3.4.10 to 3.6):
+//
+//	{"level":"warn",…,"msg":"waiting for ReadIndex response took too long, retrying","sent-request-id":14176801930146863142,"retry-timeout":"500ms"}
+func etcdReadWaits(*event.Record) (event.Event, bool) {
+	return etcdEvent("a member of etcd waits for its leader before it answers a read", event.FieldWhat.Text("read")), true
 }
 
 // etcdTransactionSlow is the same as the API server, or k3s, traces it (1.24 to 1.36; it prints

@@ -84,6 +84,7 @@ var failures = []failure{
 		anyOf("failed to find plugin "), // libcni
 		{[]string{`plugin type=`}, []string{"tables"}, []string{"executable file not found"}},
 	}},
+	{"cni-crashed", ofNetwork, []sign{anyOf("error parsing its diagnostic message")}}, // libcni: it wrote no JSON
 	{"cni-damaged-file", ofNetwork, []sign{
 		{[]string{"etwork", "plugin type="}, []string{"unexpected end of JSON input"}},
 		{[]string{"etwork", "plugin type="}, []string{"invalid character "}, []string{" looking for beginning of value"}},
