@@ -191,6 +191,7 @@ func TestRoutine(t *testing.T) {
 		ev("fact", field("name", "memory.available-percent"), field("value", "1")),
 		ev("fact", field("name", "node.load"), field("value", "378.90 324.11 282.45")),
 		ev("kernel.hardware-error", with("corrected", event.Bool(false))),
+		ev("process", with("cpu_percent", event.Number(101.2)), func(e *event.Event) { e.Component = "kubelet" }),
 		ev("kubelet.sync-loop-late", when(0), func(e *event.Event) { e.End = at(15) }),
 	} {
 		require.False(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)
@@ -204,6 +205,7 @@ func TestRoutine(t *testing.T) {
 		ev("fact", field("name", "memory.available-percent"), field("value", "31")), ev("fact", field("name", "kernel.version"), field("value", "6.8.0")),
 		ev("fact", field("name", "node.load"), field("value", "378.90 94.11 22.45")), // a burst
 		ev("kernel.hardware-error", with("corrected", event.Bool(true))),
+		ev("process", with("cpu_percent", event.Number(101.2))), // a pod may take what it is given
 		ev("kubelet.sync-loop-late", when(0), func(e *event.Event) { e.End = at(2.4) }),
 	} {
 		require.True(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)

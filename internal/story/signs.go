@@ -274,6 +274,8 @@ func rankAmongKind(e *event.Event) int {
 		return 0
 	case e.Kind == event.KindRuncFailed && e.FieldText(event.FieldReason) == "hook": // what it ran says more
 		return 2
+	case e.Kind == event.KindHardwareError && e.FieldText(event.FieldWhat) == "gpu-program": // a card that fails says more
+		return 2
 	case e.Kind == event.KindGoroutine && slices.Contains([]string{"cri", "docker-api"}, e.FieldText(event.FieldDoing)):
 		return 2
 	}
@@ -571,7 +573,7 @@ func isRoutine(e *event.Event) bool {
 	case event.KindProcess:
 		state := e.FieldText(event.FieldState)
 		waits := slices.Contains(standingWaits, e.FieldText(event.FieldWaits))
-		return !waits && !strings.HasPrefix(state, "D") && !strings.HasPrefix(state, "T") && !(e.IDs.PID == 1 && takesCPU(e)) && !isLateRunc(e)
+		return !waits && !strings.HasPrefix(state, "D") && !strings.HasPrefix(state, "T") && !isBusyDaemon(e) && !isLateRunc(e)
 	case event.KindSyscall:
 		return !e.Open && e.Duration() < slowAnswer
 	case event.KindGoroutine, event.KindLockWait:
@@ -664,6 +666,11 @@ func takesCPU(e *event.Event) bool {
 	v, ok := e.Get(event.FieldCPUPercent)
 	percent, number := v.Number()
 	return ok && number && percent >= busyPercent
+}
+
+// isBusyDaemon says that PID 1, the kubelet or a runtime takes a whole CPU.
+func isBusyDaemon(e *event.Event) bool {
+	return (e.IDs.PID == 1 || e.Component == "kubelet" || isRuntime(e.Component)) && takesCPU(e)
 }
 
 // isFull says whether a percentage has reached what leaves no room to work.

@@ -46,6 +46,9 @@ func (n *nextChooser) addForSigns() {
 		}
 		return
 	}
+	if n.addBusyDaemon(signs[0].Evidence) {
+		return
+	}
 	for _, a := range afterSigns {
 		known := slices.ContainsFunc(a.kinds, func(start string) bool { return strings.HasPrefix(string(signs[0].kind), start) })
 		if known && len(n.steps) < maxForSigns && !n.hasWhole(a.source) {
@@ -59,6 +62,19 @@ func (n *nextChooser) addForSigns() {
 			n.addMissing([]rules.Missing{m})
 		}
 	}
+}
+
+// addBusyDaemon asks for the goroutines of a daemon that takes a whole CPU, where a sign is about
+// that. It says whether it did.
+func (n *nextChooser) addBusyDaemon(sign []event.Quote) bool {
+	for _, e := range n.timeline.Events {
+		command := map[string]string{"kubelet": dumpKubelet, "containerd": dumpContainerd, "dockerd": dumpDockerd}[e.Component]
+		if e.Kind == event.KindProcess && isBusyDaemon(e) && command != "" && len(sign) > 0 && e.Pos() == sign[0].Pos {
+			n.addMissing([]rules.Missing{{Source: "goroutines." + e.Component, Command: command, Note: wantRunning}})
+			return true
+		}
+	}
+	return false
 }
 
 // maxForSigns bounds what is asked for where nothing but a sign is known.

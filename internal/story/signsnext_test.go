@@ -351,3 +351,26 @@ func TestSignOfRoundedLock(t *testing.T) {
 	r := evaluate(catalogOf(t, proven("slow-disk")), line(wait))
 	require.Equal(t, "2 goroutines wait for sync.Mutex, for at least 12m0s", r.Headline)
 }
+
+// TestBusyDaemonLeadsToItsGoroutines holds that a daemon that takes a whole CPU is a sign, and that
+// its goroutines are asked for.
+func TestBusyDaemonLeadsToItsGoroutines(t *testing.T) {
+	busy := func(component string, percent float64) event.Event {
+		return ev("process", when(1), with("cpu_percent", event.Number(percent)), func(e *event.Event) { e.Component, e.Text = component, component+" is running" })
+	}
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(busy("kubelet", 101.2)))
+	require.Equal(t, "kubelet is running", r.Headline)
+	require.Equal(t, dumpKubelet, r.Opening.Command)
+	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(busy("kubelet", 12))).Signs)
+	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(busy("process", 400))).Signs)
+}
+
+// TestFailingCardIsSaidBeforeItsPrograms holds that of the errors of GPUs the one of a card that
+// fails is the sign, however often a program had one.
+func TestFailingCardIsSaidBeforeItsPrograms(t *testing.T) {
+	card := func(what string) event.Event {
+		return ev("kernel.hardware-error", when(1), field("what", what), func(e *event.Event) { e.Text = what })
+	}
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(card("gpu-program"), card("gpu-program"), card("gpu")))
+	require.Equal(t, "gpu", r.Headline)
+}
