@@ -63,18 +63,18 @@ func kernelTableFull(r *event.Record) (event.Event, bool) {
 // gpuErrors are what the numbers of NVIDIA's driver mean that tell of the card itself, and not of
 // the program that it works for (docs.nvidia.com/deploy/xid-errors).
 var gpuErrors = map[string]string{
-	"48": "an error of its memory that could not be corrected", "63": "a row of its memory is replaced",
-	"64": "a row of its memory could not be replaced", "74": "its link to other GPUs failed",
+	"48": "an error of its memory that could not be corrected", "63": "a row or page of its memory is marked to be replaced",
+	"64": "a row or page of its memory could not be marked to be replaced", "74": "its link to other GPUs failed",
 	"79": "it has fallen off the bus", "94": "an error of its memory that could not be corrected and hit one program",
 	"95":  "an error of its memory that could not be corrected and hit every program",
 	"119": "its own processor (GSP) does not answer", "120": "its own processor (GSP) failed",
 }
 
-// gpuError words one of them. 13, 31, 43 and 45 come of the program mostly: an address that is not
-// there, a program that was ended.
+// gpuError words one of them. 8, 11, 13, 31, 43 and 45 come of the program mostly: an address that
+// is not there, a program that was ended.
 func gpuError(xid string) (what, says string) {
 	switch xid {
-	case "13", "31", "43", "45":
+	case "8", "11", "13", "31", "43", "45":
 		return "gpu-program", "a GPU reports an error, mostly of the program that it works for: Xid " + xid
 	}
 	says = "a GPU reports an error: Xid " + xid
