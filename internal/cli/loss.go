@@ -85,7 +85,11 @@ func warnOfSkips(w io.Writer, files []*incident.File) {
 	shown := min(max(len(named), maxTrivial), maxWarnings, len(files))
 	named = append(named, trivial...)
 	for _, f := range named[:shown] {
-		Warn(w, fmt.Sprintf("%s: %d of %d lines not understood; first: %s", f.Path, f.Skipped, f.Lines, f.FirstSkip))
+		text := fmt.Sprintf("%s: %d of %d lines not understood", f.Path, f.Skipped, f.Lines)
+		if f.FirstSkip != "" { // else the file says why none of it was
+			text += "; first: " + f.FirstSkip
+		}
+		Warn(w, text)
 	}
 	left, lines := named[shown:], 0
 	for _, f := range left {

@@ -38,3 +38,10 @@ func TestWarnOfLoss(t *testing.T) {
 		"plegdiag: 5 links are not followed (plegdiag ls lists them)",
 	}, lines[30:])
 }
+
+// A file of which no line was read says why by itself; the warning of its lines ends before that.
+func TestWarnOfSkipsWithoutReason(t *testing.T) {
+	var out strings.Builder
+	warnOfSkips(&out, []*incident.File{{Path: "bomb.bz2", Lines: 1, Skipped: 1}})
+	require.Equal(t, "plegdiag: bomb.bz2: 1 of 1 lines not understood\n", out.String())
+}

@@ -220,7 +220,7 @@ const (
 	wantContainerLog = "POD and NAMESPACE are those of the container; what it said last, and its exit code, show why it ends"
 	wantPluginLog    = "the plugin is a client of this daemon, and the daemon of the API server: one of them did not do its part"
 	wantNode         = "NODE is the address of the node"
-	wantRunning      = "twice: what takes the CPU is a goroutine that is running in both, or a loop that begins anew"
+	wantRunning      = "twice, 20 s apart: a goroutine that runs in both is what takes the CPU"
 	wantWhole        = "the input has a piece of it"
 	wantXid          = "its lines with NVRM tell of the driver, those with Xid of a fault of a GPU"
 	wantTwice        = "twice, 20 s apart, shows what does not move; it needs the rights of an administrator"
