@@ -176,37 +176,50 @@ func findCookie(l *search, at int) {
 }
 
 // findCookies finds the values of a=b; c=d.
-func (l *search) findCookies(p int) {
+func (l *search) findCookies(from int) {
+	l.cookies = span{from: from, to: l.readCookies(from)}
+}
+
+// readCookies is findCookies, and returns where the list ends. Where the list before went on to
+// here, the rest is known: each of its semicolons ended one of its parts.
+func (l *search) readCookies(first int) int {
 	b := l.line
-	for p < len(b) {
+	for p := first; ; p++ {
+		if p > first && l.cookies.from <= p && p < l.cookies.to {
+			return l.cookies.to
+		}
 		p = skipBlanks(b, p)
 		name := p
 		for p < len(b) && !is(b[p], isSpace) && strings.IndexByte("=;\"'\\]", b[p]) < 0 {
 			p++
 		}
-		if p >= len(b) || b[p] != '=' || p == name {
-			if p < len(b) && b[p] == ';' {
-				p++
-				continue
-			}
-			return
-		}
-		from := p + 1
-		for p = from; p < len(b) && !is(b[p], isSpace) && strings.IndexByte(";\"'\\]", b[p]) < 0; {
-			p++
-		}
-		if attributes[strings.ToLower(string(b[name:from-1]))] {
-			for p < len(b) && strings.IndexByte(";\"'\\]\r\n", b[p]) < 0 {
-				p++
-			}
-		} else if !keeps(b[from:p]) {
-			l.add(Cookie, from, p)
+		if p < len(b) && b[p] == '=' && p > name {
+			p = l.readCookie(name, p)
 		}
 		if p >= len(b) || b[p] != ';' {
-			return
+			return p
 		}
+	}
+}
+
+// readCookie finds the value behind the equals sign, and returns where it ends. That of an
+// attribute is no secret and may have blanks.
+func (l *search) readCookie(name, equals int) int {
+	b := l.line
+	p := equals + 1
+	for p < len(b) && !is(b[p], isSpace) && strings.IndexByte(";\"'\\]", b[p]) < 0 {
 		p++
 	}
+	if !attributes[strings.ToLower(string(b[name:equals]))] {
+		if !keeps(b[equals+1 : p]) {
+			l.add(Cookie, equals+1, p)
+		}
+		return p
+	}
+	for p < len(b) && strings.IndexByte(";\"'\\]\r\n", b[p]) < 0 {
+		p++
+	}
+	return p
 }
 
 // findURL finds the password in front of a host, or a token that stands there as the user.

@@ -14,12 +14,13 @@ type hint struct {
 
 // search is one search of a line.
 type search struct {
-	line  []byte
-	found []span
-	done  int // up to where names were looked at
-	block *block
-	end   int // of the values that were found: what is inside of them goes with them
-	spent int // bytes that were read beyond hints, again and again where a line is hostile
+	line    []byte
+	found   []span
+	done    int // up to where names were looked at
+	block   *block
+	cookies span // the last list of cookies that was read
+	end     int  // of the values that were found: what is inside of them goes with them
+	spent   int  // bytes that were read beyond hints, again and again where a line is hostile
 }
 
 func (l *search) add(rule Rule, from, to int) {
