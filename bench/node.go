@@ -95,6 +95,8 @@ type node struct {
 	now      time.Time
 	progress float64 // through the file, 0 to 1
 	lines    int     // that a generator has counted
+	pod      int     // whose life is told, counted from 1
+	step     int     // of that life that comes next
 	pods     []pod
 	next     string // a line that must follow the one before
 }

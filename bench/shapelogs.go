@@ -64,33 +64,41 @@ func failedProbeOfContainerd(n *node) string {
 		`msg="ExecSync for \"%s\" failed" error="`+probeError+`"`, n.randomPod().container, n.randomHex(64)))
 }
 
-// manyFiles are the logs of a day in which 50 000 containers come and go: CronJobs.
+// manyFiles are the logs of a day in which 50 000 containers come and go, two in each pod with its
+// sandbox: CronJobs. Each log tells the life of a pod to its end, and other things between two.
 func manyFiles(size int64, seed uint64) []textFile {
-	count := max(10, float64(size)/(300*mega)*50_000)
+	count := max(10, float64(size)/(300*mega)*25_000)
 	kubelet, containerd := nodeIncident(incidentStart, victim)
-	current := func(n *node) (sandbox, container string) {
-		i := 2 * int(n.progress*count)
-		return containerID(seed, i), containerID(seed, i+1)
+	// step is the next step of the life of the current pod; false when its life is told.
+	step := func(n *node, steps int) (step int, sandbox, container string, ok bool) {
+		if pod := int(n.progress * count); pod >= n.pod && (n.pod == 0 || n.step >= steps) {
+			n.pod, n.step = pod+1, 0
+		}
+		n.lines++
+		if n.step >= steps || n.lines%9 == 0 {
+			return 0, "", "", false
+		}
+		n.step++
+		i := 2 * (n.pod - 1)
+		return n.step - 1, containerID(seed, i), containerID(seed, i+1), true
 	}
 	return logFiles(size, seed, day, []logFile{
 		{"node-1/kubelet.log", 44, kubeletEntry, func(n *node) string {
-			n.lines++
-			sandbox, container := current(n)
+			step, sandbox, container, ok := step(n, 4)
+			if !ok {
+				return kubeletLine(n)
+			}
 			uid := fmt.Sprintf("%s-%s-%s-%s-%s", sandbox[:8], sandbox[8:12], sandbox[12:16], sandbox[16:20], sandbox[20:32])
 			events := []string{"ContainerStarted Data:" + sandbox, "ContainerStarted Data:" + container, "ContainerDied Data:" + container, "ContainerDied Data:" + sandbox}
-			if kind := n.lines % 8; kind < len(events) {
-				return klogLine(n.now, "I", "kubelet.go:2125", fmt.Sprintf(
-					`"SyncLoop (PLEG): event for pod" pod="jobs/job-%s" event=&{ID:%s Type:%s}`, sandbox[:10], uid, events[kind]))
-			}
-			return kubeletLine(n)
+			return klogLine(n.now, "I", "kubelet.go:2125", fmt.Sprintf(
+				`"SyncLoop (PLEG): event for pod" pod="jobs/job-%s" event=&{ID:%s Type:%s}`, sandbox[:10], uid, events[step]))
 		}, kubelet},
 		{"node-1/containerd.log", 50, containerdEntry, func(n *node) string {
-			n.lines++
-			if kind := n.lines % (2 * len(lifeOfContainer)); kind < len(lifeOfContainer) {
-				sandbox, container := current(n)
-				return lifeOfContainer[kind](n.now, sandbox, container)
+			step, sandbox, container, ok := step(n, len(lifeOfContainer))
+			if !ok {
+				return containerdLine(n)
 			}
-			return containerdLine(n)
+			return lifeOfContainer[step](n.now, sandbox, container)
 		}, containerd},
 		{"node-1/messages", 6, shortEntry, messagesLine, nil},
 	})

@@ -255,8 +255,13 @@ var layers = map[string]layer{
 		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/language"},
 		"a story gives findings and stalls their parts; where the bytes came from and how it is shown is not its business",
 	},
+	"internal/incident/kept": {
+		[]string{"internal/event"},
+		"it keeps events and drops some; how they are made and what they prove is not its business",
+	},
 	"internal/incident": {
 		[]string{
+			"internal/incident/kept",
 			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump", "internal/stackdump/series", "internal/observe/loss", "internal/observe/noise",
 			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
 			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/states",

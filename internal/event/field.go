@@ -138,7 +138,7 @@ var commonFields = []FieldInfo{
 	text(FieldComponent, "who did it, as containerd"),
 	oneOf(FieldLevel, "how serious the writer found the line", levelNames[Trace:]...),
 	text(FieldSource, "the input it was read from, as containerd.log"),
-	count(FieldRepeats, "how many lines it stands for: copies of it, or the same again and again"),
+	count(FieldRepeats, "how many lines it stands for: copies of it, the same again and again, or the same of other containers whose lives were ordinary"),
 	text(FieldSeenBy, "the inputs that saw it, where there are several"),
 	text(FieldContainerFrom, "how the container of a goroutine or thread was found out"),
 }

@@ -18,7 +18,7 @@ func markBootSteps(files []*file) {
 	boots := map[event.Lacks][]time.Time{} // by what their stamps lack
 	var steps []*event.Event
 	for _, f := range files {
-		for e := range f.events.allEvents() {
+		for e := range f.events.All() {
 			switch {
 			case !e.Start.Known:
 			case e.Kind == event.KindBoot:

@@ -154,7 +154,7 @@ func (f *file) addDumpsWritten(rec event.Record) {
 	nameForeignUnit(&rec, *f.place)
 	for _, e := range messages.Append(nil, &rec) {
 		if e.Kind == event.KindDumpWritten {
-			f.store().addEvent(&e)
+			f.store().Add(&e)
 		}
 	}
 }
@@ -387,7 +387,7 @@ func (d *Dump) isFragmentOf(whole *Dump) bool {
 func dumpsWritten(files []*file) (byName map[string]event.Time, byProgram map[string][]event.Time) {
 	byName, byProgram = map[string]event.Time{}, map[string][]event.Time{}
 	for _, f := range files {
-		for e := range f.events.allEvents() {
+		for e := range f.events.All() {
 			if e.Kind != event.KindDumpWritten {
 				continue
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident/kept"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/kubelet"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/runtimes"
@@ -15,7 +16,7 @@ import (
 // eventMaker makes events of the records that matter and keeps those that are worth their memory.
 // It shares nothing with the reading of the lines, so that both can run side by side.
 type eventMaker struct {
-	events *eventStore
+	events *kept.Events
 	made   []event.Event   // of the latest record
 	begun  map[spanKey]int // slots of events that wait for their end
 	young  []begin         // the latest of them, which may still be dropped
@@ -28,6 +29,7 @@ type eventMaker struct {
 	asked    int
 	noise    map[spanKey]noiseRun // by text
 	readings map[spanKey]lastReading
+	lives    kept.Lives
 	watch    *lineWatch // of the file; nil for most
 	repeated map[string]*repeatedEvent
 	key      []byte           // of the latest event in repeated
@@ -69,7 +71,7 @@ func (m *eventMaker) makeEvents(l *line) {
 		if rec.Time.Known && rec.Time.Lacks&event.LacksZone != 0 {
 			m.addLatePair(l, e)
 		}
-		m.addEvent(e)
+		m.addEvent(e, rec.Time)
 		if len(m.counted) == i {
 			m.counted = append(m.counted, nil)
 		}
@@ -102,11 +104,12 @@ func (m *eventMaker) addLatePair(l *line, e *event.Event) {
 	m.latePairs[l.source] = append(m.latePairs[l.source], timeline.Pair{Local: l.Time, True: at, Late: true})
 }
 
-// addEvent keeps an event, unless it ends a call that was ordinary from begin
-// to end, or repeats what others say: of those a busy node logs thousands, and they would only cost
-// memory.
-func (m *eventMaker) addEvent(e *event.Event) {
+// addEvent keeps an event of a line of that time, unless it ends a call that was ordinary from
+// begin to end, or repeats what others say: of those a busy node logs thousands, and they would
+// only cost memory.
+func (m *eventMaker) addEvent(e *event.Event, at event.Time) {
 	m.watch.noteEvent(e)
+	m.lives.LookAt(e, at)
 	if !m.named[e.Source] {
 		if m.named == nil {
 			m.named = map[string]bool{}
@@ -121,7 +124,7 @@ func (m *eventMaker) addEvent(e *event.Event) {
 		m.addReading(e)
 		return
 	}
-	if m.addRepeated(e) {
+	if m.lives.Keep(e, at) || m.addRepeated(e) {
 		return
 	}
 	key := spanKey{e.Host, e.Span.Key}
@@ -129,11 +132,11 @@ func (m *eventMaker) addEvent(e *event.Event) {
 	case e.Span.Edge == event.Begin:
 		m.addBegin(key, e)
 		return
-	case e.Span.Edge == event.End && m.endOrdinary(key, e):
+	case e.Span.Edge == event.End && m.endOrdinary(key, e, at):
 		return
 	}
 	m.keeper.Keep(e)
-	m.events.addEvent(e)
+	m.events.Add(e)
 }
 
 // begin is the place of an event that waits for its end.
@@ -148,7 +151,7 @@ const maxYoung = 512
 
 // addBegin adds an event that may be dropped when its end comes.
 func (m *eventMaker) addBegin(key spanKey, e *event.Event) {
-	slot := m.events.addEvent(e)
+	slot := m.events.Add(e)
 	if first, twice := m.begun[key]; twice {
 		delete(m.begun, key) // two at once are not ordinary; the timeline sorts them out
 		m.keepSlot(first)
@@ -166,23 +169,30 @@ func (m *eventMaker) addBegin(key spanKey, e *event.Event) {
 	m.young = append(m.young, begin{key, slot})
 }
 
+// slowCall is how long a call lasts at least that is trouble. A sandbox that has to wait for its
+// network or an image, and a container that gets 30 s to stop, are ordinary.
+const slowCall = time.Minute
+
 // endOrdinary drops a call that was ordinary from begin to end. It returns false when e is not the
 // end of one.
-func (m *eventMaker) endOrdinary(key spanKey, e *event.Event) bool {
+func (m *eventMaker) endOrdinary(key spanKey, e *event.Event, at event.Time) bool {
 	slot, ok := m.begun[key]
 	if !ok {
 		return false
 	}
 	delete(m.begun, key)
-	if !runtimes.Ordinary(m.events.eventAt(slot), e) {
+	if begin := m.events.At(slot); !runtimes.Ordinary(begin, e) {
+		if e.Start.T.Sub(begin.Start.T) >= slowCall {
+			m.lives.Advance(at, false)
+		}
 		m.keepSlot(slot)
 		return false
 	}
-	m.events.dropEvent(slot)
+	m.events.Drop(slot)
 	inner := spanKey{e.Host, runtimes.PartOf(e.Span.Key)}
 	if part, ok := m.begun[inner]; ok { // what went on inside of it is over, too
 		delete(m.begun, inner)
-		m.events.dropEvent(part)
+		m.events.Drop(part)
 	}
 	return true
 }
@@ -196,7 +206,7 @@ func (m *eventMaker) keepBegun(begins []begin) {
 	}
 }
 
-func (m *eventMaker) keepSlot(slot int) { m.keeper.Keep(m.events.eventAt(slot)) }
+func (m *eventMaker) keepSlot(slot int) { m.keeper.Keep(m.events.At(slot)) }
 
 // noiseRun is the event of one sort of noise, and the latest run of such lines.
 type noiseRun struct {
@@ -224,13 +234,13 @@ func (m *eventMaker) countNoise(e *event.Event) {
 		}
 		n.last, n.pid = at, e.IDs.PID
 		m.noise[key] = n
-		noise.CountLine(m.events.eventAt(n.slot), at.Sub(n.begin))
+		noise.CountLine(m.events.At(n.slot), at.Sub(n.begin))
 		return
 	}
 	if m.noise == nil {
 		m.noise = map[spanKey]noiseRun{}
 	}
-	m.noise[key] = noiseRun{m.events.addEvent(e), e.IDs.PID, at, at}
+	m.noise[key] = noiseRun{m.events.Add(e), e.IDs.PID, at, at}
 }
 
 // lastReading is the latest reading of a number that a log repeats, and when the stretch began of
@@ -250,11 +260,11 @@ func (m *eventMaker) addReading(e *event.Event) {
 	key := spanKey{e.Host, e.Source}
 	last, ok := m.readings[key]
 	if passed := e.Start.T.Sub(last.begin); ok && !last.first && passed >= 0 && passed < betweenReadings {
-		*m.events.eventAt(last.slot) = *e
+		*m.events.At(last.slot) = *e
 		return
 	}
 	if m.readings == nil {
 		m.readings = map[spanKey]lastReading{}
 	}
-	m.readings[key] = lastReading{slot: m.events.addEvent(e), begin: e.Start.T, first: !ok}
+	m.readings[key] = lastReading{slot: m.events.Add(e), begin: e.Start.T, first: !ok}
 }

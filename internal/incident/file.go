@@ -11,6 +11,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident/kept"
 	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/states"
@@ -29,7 +30,7 @@ type file struct {
 	place    *layout.Place         // what the path shows
 	modified time.Time             // by the archive that it came in; zero when nothing says
 	sources  *timeline.FileSources // nil for a file that has none
-	events   *eventStore           // nil for a file that has none
+	events   *kept.Events          // nil for a file that has none
 	watch    *lineWatch            // of the line that is watched; nil for most files
 	rare     *rareParts            // nil for most files
 }
@@ -89,9 +90,9 @@ func (f *file) makeRare() *rareParts {
 }
 
 // store is where the file keeps its events.
-func (f *file) store() *eventStore {
+func (f *file) store() *kept.Events {
 	if f.events == nil {
-		f.events = &eventStore{}
+		f.events = &kept.Events{}
 	}
 	return f.events
 }
@@ -210,7 +211,7 @@ func (f *file) mainComponent() string {
 // newMaker is a maker whose events are those of the file, asked what rules ask for by text. Nothing
 // of it stays when a log has been read: bundles hold 200 000 files.
 func (f *file) newMaker(asked *messages.Lines) *eventMaker {
-	return &eventMaker{events: f.store(), lines: asked, asked: f.readRare().asked, watch: f.watch}
+	return &eventMaker{events: f.store(), lives: kept.NewLives(f.store()), lines: asked, asked: f.readRare().asked, watch: f.watch}
 }
 
 // takeMade takes over what a maker has besides events: the sources that these name, and the late
@@ -232,7 +233,7 @@ func (f *file) takeMade(m *eventMaker) {
 // addEvents keeps events as they are.
 func (f *file) addEvents(events []event.Event) {
 	for i := range events {
-		f.store().addEvent(&events[i])
+		f.store().Add(&events[i])
 	}
 }
 
@@ -240,7 +241,7 @@ func (f *file) addEvents(events []event.Event) {
 // show no time and no writer, and the room for what it has not: most files of a bundle are
 // settings.
 func (f *file) dropSilent() {
-	if f.events != nil && f.events.n == 0 {
+	if f.events != nil && f.events.Len() == 0 {
 		f.events = nil
 	}
 	if r := f.readRare(); f.events == nil && r.dumps == nil && r.tracePart == nil && r.summary == nil && r.taken == nil && f.sources.IsSilent() {
@@ -251,7 +252,7 @@ func (f *file) dropSilent() {
 // dropHosts removes what is of a host that is not to be kept; keep is asked with "" for what names
 // none.
 func (f *file) dropHosts(keep func(host string) bool) {
-	f.events.keepOnly(func(e *event.Event) bool { return keep(e.Host) })
+	f.events.KeepOnly(func(e *event.Event) bool { return keep(e.Host) })
 	f.sources.DropHosts(keep)
 	if f.rare == nil {
 		return

@@ -183,7 +183,7 @@ func moveToTimeline(files []*file) timeline.Input {
 	n, written := 0, 0
 	for _, f := range files {
 		if f.events != nil {
-			n += f.events.n
+			n += f.events.Len()
 		}
 		if written += f.sources.Len(); f.readRare().taken != nil {
 			written++
@@ -191,7 +191,7 @@ func moveToTimeline(files []*file) timeline.Input {
 	}
 	in := timeline.Input{Events: slices.Grow(events, n), Sources: slices.Grow(sources, written)}
 	for _, f := range files {
-		in.Events = slices.AppendSeq(in.Events, f.events.allEvents())
+		in.Events = slices.AppendSeq(in.Events, f.events.All())
 		in.Sources = append(in.Sources, f.listSources()...)
 		f.events, f.sources, f.rare = nil, nil, nil
 	}

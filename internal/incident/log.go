@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident/kept"
 	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/loss"
@@ -235,12 +236,12 @@ func (k *kernelTraces) addRecord(rec *event.Record) {
 }
 
 // tellMore adds to the lockups of CPUs what the lines below say of them.
-func (k kernelTraces) tellMore(events *eventStore) {
+func (k kernelTraces) tellMore(events *kept.Events) {
 	for _, t := range k {
 		if !t.HasLockups() {
 			continue
 		}
-		for e := range events.allEvents() {
+		for e := range events.All() {
 			t.TellMore(e)
 		}
 	}

@@ -277,7 +277,7 @@ func (n *nodes) chooseNode(files []*file, names []string, asked string) (string,
 		shows := map[string]bool{}
 		for _, f := range files {
 			whole := n.nodeOfFile(f)
-			for e := range f.events.allEvents() {
+			for e := range f.events.All() {
 				if node := n.nodeOf(e.Host, whole); slices.Contains(kinds, e.Kind) && slices.Contains(names, node) {
 					shows[node] = true
 				}
@@ -321,7 +321,7 @@ func (n *nodes) dropOtherNodes(files []*file, node string) {
 		n.dropControllersOthers(f, node)
 		several := len(objects) > 1 || f.place.Cluster && node != ""
 		if object := f.readRare().object; several && object != "" && !n.isNameOfNode(object, node) {
-			f.events.keepOnly(func(e *event.Event) bool {
+			f.events.KeepOnly(func(e *event.Event) bool {
 				return e.Kind == event.KindNodeCondition || e.Kind == event.KindKubeEvent
 			})
 		}
@@ -332,7 +332,7 @@ func (n *nodes) dropOtherNodes(files []*file, node string) {
 // of several.
 func (n *nodes) dropControllersOthers(f *file, node string) {
 	told := map[string]bool{}
-	for e := range f.events.allEvents() {
+	for e := range f.events.All() {
 		if e.Kind == event.KindNodeCondition && e.FieldText(event.FieldFrom) != "" && len(told) < maxNodes {
 			told[e.FieldText(event.FieldNode)] = true
 		}
@@ -340,7 +340,7 @@ func (n *nodes) dropControllersOthers(f *file, node string) {
 	if node == "" || len(told) < 2 {
 		return
 	}
-	f.events.keepOnly(func(e *event.Event) bool {
+	f.events.KeepOnly(func(e *event.Event) bool {
 		name := e.FieldText(event.FieldNode)
 		return e.Kind != event.KindNodeCondition || e.FieldText(event.FieldFrom) == "" || layout.SameNode(name, node) || n.isNameOfNode(name, node)
 	})

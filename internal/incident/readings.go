@@ -40,7 +40,7 @@ func dateReadings(files []*file) {
 		if s, ok := snapshots[f.account.Path]; ok && s.at.Lacks == 0 {
 			f.makeRare().queried = s.at.T
 		}
-		for e := range f.events.allEvents() {
+		for e := range f.events.All() {
 			listed := e.Kind == event.KindUnit && e.Open
 			if e.Kind != event.KindCount && !listed || e.Start.Known {
 				continue
@@ -53,7 +53,7 @@ func dateReadings(files []*file) {
 				e.Fields = append(slices.Clip(e.Fields), event.Field{Key: event.FieldNode, Value: event.String(s.node)})
 			}
 		}
-		f.events.keepOnly(func(e *event.Event) bool { return e.Kind != event.KindCount || e.Start.Known })
+		f.events.KeepOnly(func(e *event.Event) bool { return e.Kind != event.KindCount || e.Start.Known })
 	}
 }
 

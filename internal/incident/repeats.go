@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident/kept"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
@@ -64,11 +65,11 @@ func (m *eventMaker) addRepeated(e *event.Event) bool {
 	}
 	if r.last >= 0 {
 		m.countInto(r)
-		m.events.dropEvent(r.last)
+		m.events.Drop(r.last)
 	}
 	m.counted = append(m.counted, r)
 	m.keeper.Keep(e)
-	*r = repeatedEvent{kept: r.kept + 1, slot: m.events.addEvent(e), at: e.Start.T, last: -1, counts: 1, previous: e.Start.T}
+	*r = repeatedEvent{kept: r.kept + 1, slot: m.events.Add(e), at: e.Start.T, last: -1, counts: 1, previous: e.Start.T}
 	return true
 }
 
@@ -81,17 +82,17 @@ func isWithin(from, t time.Time, most time.Duration) bool {
 // countRepeat makes an event the last one; the one that was the last is only counted from then on.
 func (m *eventMaker) countRepeat(r *repeatedEvent, e *event.Event) {
 	if r.last < 0 {
-		r.last = m.events.addEvent(e)
+		r.last = m.events.Add(e)
 		return
 	}
 	m.countInto(r)
-	*m.events.eventAt(r.last), r.latest = *e, nil
+	*m.events.At(r.last), r.latest = *e, nil
 }
 
 // countInto counts one more event in the latest that is kept for good.
 func (m *eventMaker) countInto(r *repeatedEvent) {
 	r.counts++
-	kept := m.events.eventAt(r.slot)
+	kept := m.events.At(r.slot)
 	for i := range kept.Fields {
 		if kept.Fields[i].Key == event.FieldRepeats {
 			kept.Fields[i].Value = event.Int(int64(r.counts))
@@ -184,6 +185,7 @@ type lineShape struct {
 // lineRun are the lines of one shape whose events name the same ids.
 type lineRun struct {
 	events []*repeatedEvent // that each of its lines makes
+	calm   bool             // none of them is trouble
 	latest line             // that was only counted
 }
 
@@ -199,12 +201,13 @@ func (m *eventMaker) countLine(l *line) bool {
 	if run == nil || slices.ContainsFunc(run.events, func(r *repeatedEvent) bool { return !r.countsAt(at) }) {
 		return false
 	}
+	m.lives.Advance(l.Time, run.calm)
 	for _, r := range run.events {
 		r.previous, r.latest = at, run
 		if r.last >= 0 {
 			m.countInto(r)
 		} else {
-			r.last = m.events.addEvent(m.events.eventAt(r.slot)) // until the last one is made
+			r.last = m.events.Add(m.events.At(r.slot)) // until the last one is made
 		}
 	}
 	run.latest = *l
@@ -232,7 +235,7 @@ func (m *eventMaker) learnLine(l *line) {
 	}
 	key := m.runs.runKey(shape)
 	if run := m.runs.runs[string(key)]; run == nil && len(m.runs.runs) < maxFollowed {
-		m.runs.runs[string(key)] = &lineRun{events: slices.Clone(m.counted)}
+		m.runs.runs[string(key)] = &lineRun{events: slices.Clone(m.counted), calm: !slices.ContainsFunc(m.made, isTrouble)}
 	}
 }
 
@@ -248,6 +251,8 @@ func (m *eventMaker) onlyCounts(l *line) bool {
 	return true
 }
 
+func isTrouble(e event.Event) bool { return !kept.IsCalm(&e) }
+
 // makeLatest makes the last event of each run whose latest line was only counted.
 func (m *eventMaker) makeLatest() {
 	for _, r := range m.repeated {
@@ -258,7 +263,7 @@ func (m *eventMaker) makeLatest() {
 		m.made = messages.Append(m.made[:0], &l.Record)
 		if i := slices.Index(r.latest.events, r); i < len(m.made) {
 			m.made[i].Host = l.Host
-			*m.events.eventAt(r.last) = m.made[i]
+			*m.events.At(r.last) = m.made[i]
 		}
 	}
 }

@@ -29,16 +29,16 @@ func TestRepeats(t *testing.T) {
 		{200 * time.Millisecond, firstRepeats + 3600/20},
 		{5 * time.Second, 720},
 	} {
-		m := eventMaker{events: &eventStore{}}
+		m := (&file{}).newMaker(nil)
 		n := 0
 		for after := time.Duration(0); after < time.Hour; after += tc.every {
 			e := event.New(event.KindRuncFailed, "runc exec failed", event.FieldError.Text("exec "+strconv.Itoa(n)+": no such file"))
 			e.Start = event.At(start.Add(after))
 			e.Evidence = []event.Quote{{Pos: event.Pos{File: "f", Line: n + 1}}}
-			m.addEvent(&e)
+			m.addEvent(&e, e.Start)
 			n++
 		}
-		kept := slices.Collect(m.events.allEvents())
+		kept := slices.Collect(m.events.All())
 		counted, lines := 0, map[int]bool{}
 		for _, e := range kept {
 			counted += e.Count()
@@ -68,8 +68,7 @@ func TestCountedLines(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		ids := []string{strings.Repeat("1a2b3c4d", 8), strings.Repeat("5e6f7a8b", 8)}
 		texts := []string{`ExecSync for "%s" failed`, `StopContainer for "%s" failed`, `nothing of "%s"`, `shim disconnected %s`}
-		quick := eventMaker{events: &eventStore{}, lines: &messages.Lines{}}
-		slow := eventMaker{events: &eventStore{}, lines: &messages.Lines{}, watch: &lineWatch{}} // who watches a file sees each of its events
+		quick, slow := (&file{}).newMaker(&messages.Lines{}), (&file{watch: &lineWatch{}}).newMaker(&messages.Lines{}) // who watches a file sees each of its events
 		source := &timeline.SourceBuilder{}
 		at := time.Date(2026, 11, 19, 9, 0, 0, 0, time.UTC)
 		for n := range 200 + r.IntN(600) {
@@ -92,13 +91,13 @@ func TestCountedLines(t *testing.T) {
 		}
 		quick.makeLatest()
 		events := func(m *eventMaker) (all []event.Event) {
-			for e := range m.events.allEvents() {
+			for e := range m.events.All() {
 				all = append(all, *e)
 			}
 			slices.SortStableFunc(all, func(a, b event.Event) int { return cmp.Compare(a.Pos().Line, b.Pos().Line) })
 			return all
 		}
-		require.Equal(t, events(&slow), events(&quick))
+		require.Equal(t, events(slow), events(quick))
 	})
 	require.Positive(t, counted, "some lines are only counted")
 }

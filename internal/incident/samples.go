@@ -106,7 +106,7 @@ func joinSamples(files []*file) {
 	if first != nil {
 		var names threads.Names
 		for _, f := range files {
-			for e := range f.events.allEvents() {
+			for e := range f.events.All() {
 				names.Add(e)
 			}
 		}
@@ -116,7 +116,7 @@ func joinSamples(files []*file) {
 		return
 	}
 	for _, f := range files {
-		for e := range f.events.allEvents() {
+		for e := range f.events.All() {
 			legends.Resolve(e)
 		}
 	}
@@ -126,7 +126,7 @@ func joinSamples(files []*file) {
 func findMachine(files []*file) string {
 	machine := ""
 	for _, f := range files {
-		for e := range f.events.allEvents() {
+		for e := range f.events.All() {
 			if e.Kind != event.KindFact || e.FieldText(event.FieldName) != facts.Machine {
 				continue
 			}
@@ -147,7 +147,7 @@ func joinCgroups(files []*file) {
 	seen := map[place]*event.Event{}
 	for _, f := range files {
 		var readings []event.Event
-		f.events.keepOnly(func(e *event.Event) bool {
+		f.events.KeepOnly(func(e *event.Event) bool {
 			dir := states.CgroupPath(e)
 			if dir == "" {
 				return true
@@ -163,7 +163,7 @@ func joinCgroups(files []*file) {
 			return !joined
 		})
 		for i := range readings {
-			f.store().addEvent(&readings[i])
+			f.store().Add(&readings[i])
 		}
 	}
 }
@@ -175,7 +175,7 @@ func joinKills(files []*file) {
 	for _, f := range files {
 		var above *event.Event
 		killed := false
-		f.events.keepOnly(func(e *event.Event) bool {
+		f.events.KeepOnly(func(e *event.Event) bool {
 			if e.Kind != event.KindOOMKill {
 				return true
 			}
@@ -189,7 +189,7 @@ func joinKills(files []*file) {
 			return true
 		})
 		if killed {
-			f.events.keepOnly(func(e *event.Event) bool { return e.Kind != event.KindOutOfMemory })
+			f.events.KeepOnly(func(e *event.Event) bool { return e.Kind != event.KindOutOfMemory })
 		}
 	}
 }

@@ -243,7 +243,7 @@ func (t *traceEvents) addEvents(made []event.Event) {
 	for i := range made {
 		f := t.files.fileAt(made[i].Pos().File)
 		f.watch.noteEvent(&made[i])
-		f.store().addEvent(&made[i])
+		f.store().Add(&made[i])
 	}
 	t.made = made
 }

@@ -1,4 +1,6 @@
-package incident
+// Package kept holds the events of one file while it is read, and drops those of containers whose
+// lives were ordinary.
+package kept
 
 import (
 	"iter"
@@ -6,9 +8,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// eventStore keeps the events of one file while it is read. Events are large and
-// many, so they stay where they are put, and a slot is used again once its event is dropped.
-type eventStore struct {
+// Events are the events of one file. They are large and many, so they stay where they are put, and
+// a slot is used again once its event is dropped. The zero value is empty, and so is a nil one.
+type Events struct {
 	chunks [][]event.Event
 	free   []int
 	n      int // events that are kept
@@ -18,12 +20,12 @@ type eventStore struct {
 // bundle are small. So many fill their last page of memory.
 const chunkSize = 1024
 
-// addEvent keeps an event and returns its slot.
-func (s *eventStore) addEvent(e *event.Event) (slot int) {
+// Add keeps a copy of an event and returns its slot. What the event points to stays the caller's.
+func (s *Events) Add(e *event.Event) (slot int) {
 	s.n++
 	if n := len(s.free); n > 0 {
 		slot, s.free = s.free[n-1], s.free[:n-1]
-		*s.eventAt(slot) = *e
+		*s.At(slot) = *e
 		return slot
 	}
 	last := len(s.chunks) - 1
@@ -39,17 +41,26 @@ func (s *eventStore) addEvent(e *event.Event) (slot int) {
 	return last*chunkSize + len(s.chunks[last]) - 1
 }
 
-func (s *eventStore) eventAt(slot int) *event.Event { return &s.chunks[slot/chunkSize][slot%chunkSize] }
+// Len is how many events are kept.
+func (s *Events) Len() int {
+	if s == nil {
+		return 0
+	}
+	return s.n
+}
 
-// dropEvent removes an event; its slot is free for another one.
-func (s *eventStore) dropEvent(slot int) {
+// At is the event in a slot, where it may be changed.
+func (s *Events) At(slot int) *event.Event { return &s.chunks[slot/chunkSize][slot%chunkSize] }
+
+// Drop removes the event of a slot; its slot is free for another one.
+func (s *Events) Drop(slot int) {
 	s.n--
-	*s.eventAt(slot) = event.Event{}
+	*s.At(slot) = event.Event{}
 	s.free = append(s.free, slot)
 }
 
-// allEvents are the events that are kept, in the order of their slots.
-func (s *eventStore) allEvents() iter.Seq[*event.Event] {
+// All yields the events that are kept, in the order of their slots.
+func (s *Events) All() iter.Seq[*event.Event] {
 	return func(yield func(*event.Event) bool) {
 		if s == nil {
 			return
@@ -64,15 +75,15 @@ func (s *eventStore) allEvents() iter.Seq[*event.Event] {
 	}
 }
 
-// keepOnly removes every event that keep refuses.
-func (s *eventStore) keepOnly(keep func(*event.Event) bool) {
+// KeepOnly removes every event that keep refuses.
+func (s *Events) KeepOnly(keep func(*event.Event) bool) {
 	if s == nil {
 		return
 	}
 	for c, chunk := range s.chunks {
 		for i := range chunk {
 			if chunk[i].Kind != "" && !keep(&chunk[i]) {
-				s.dropEvent(c*chunkSize + i)
+				s.Drop(c*chunkSize + i)
 			}
 		}
 	}
