@@ -155,7 +155,7 @@ func wholeFirst(a, b *incident.Dump) int {
 }
 
 // warnOfLogs says what was lost of logs that show no dump: it may be why.
-func warnOfLogs(w io.Writer, dumps []*incident.Dump, files []incident.File) {
+func warnOfLogs(w io.Writer, dumps []*incident.Dump, files []*incident.File) {
 	shown := map[string]bool{}
 	for _, d := range dumps {
 		shown[d.File] = true

@@ -119,7 +119,7 @@ func rowsOf(inc *incident.Incident) []rows.Row {
 		return []rows.Row{rows.NewFailed("it is empty")}
 	}
 	const reason = "no line of it could be read"
-	if i := slices.IndexFunc(inc.Files, func(f incident.File) bool { return f.Err != "" }); i >= 0 {
+	if i := slices.IndexFunc(inc.Files, func(f *incident.File) bool { return f.Err != "" }); i >= 0 {
 		return []rows.Row{rows.NewFailed(reason + ": " + inc.Files[i].Path + ": " + inc.Files[i].Err)}
 	}
 	return []rows.Row{rows.NewFailed(reason)}

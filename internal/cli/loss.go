@@ -23,8 +23,8 @@ func WarnOfLoss(w io.Writer, inc *incident.Incident) {
 	warnOfWindow(w, inc)
 	WarnOfErrors(w, inc.Files)
 	var skipped []*incident.File
-	for i := range inc.Files {
-		if f := &inc.Files[i]; f.Skipped > 0 {
+	for _, f := range inc.Files {
+		if f.Skipped > 0 {
 			skipped = append(skipped, f)
 		}
 	}
@@ -33,7 +33,7 @@ func WarnOfLoss(w io.Writer, inc *incident.Incident) {
 }
 
 // WarnOfErrors names the files that could not be read, or not to their end.
-func WarnOfErrors(w io.Writer, files []incident.File) {
+func WarnOfErrors(w io.Writer, files []*incident.File) {
 	var all []string
 	for _, f := range files {
 		if f.Err != "" && f.Format != "link" {
@@ -54,7 +54,7 @@ func warnFirst(w io.Writer, all []string, most int, more string) {
 }
 
 // WarnOfLinks says how many links lead out of the inputs: a node has hundreds.
-func WarnOfLinks(w io.Writer, files []incident.File) {
+func WarnOfLinks(w io.Writer, files []*incident.File) {
 	var links []string
 	for _, f := range files {
 		if f.Err != "" && f.Format == "link" {

@@ -18,7 +18,7 @@ func TestWarnOfLoss(t *testing.T) {
 	add := func(n int, path string, f incident.File) {
 		for i := range n {
 			f.Path = fmt.Sprintf(path, i)
-			inc.Files = append(inc.Files, f)
+			inc.Files = append(inc.Files, new(f))
 		}
 	}
 	add(9, "proc/bus/pci/%d", incident.File{Format: "unknown", Lines: 2, Skipped: 2, FirstSkip: "no known format"})

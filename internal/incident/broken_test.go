@@ -37,9 +37,9 @@ func loadAny(t *testing.T, o incident.Options) (*incident.Incident, error) {
 
 func account(t *testing.T, inc *incident.Incident, suffix string) incident.File {
 	t.Helper()
-	i := slices.IndexFunc(inc.Files, func(f incident.File) bool { return strings.HasSuffix(f.Path, suffix) })
+	i := slices.IndexFunc(inc.Files, func(f *incident.File) bool { return strings.HasSuffix(f.Path, suffix) })
 	require.GreaterOrEqual(t, i, 0, "no account of %s: %+v", suffix, inc.Files)
-	return inc.Files[i]
+	return *inc.Files[i]
 }
 
 // A bundle that was cut on its way to the ticket gives what came before the cut, and says so.
@@ -51,8 +51,8 @@ func TestCutArchive(t *testing.T) {
 		require.NoError(t, os.WriteFile(cut, whole[:int(share*float64(len(whole)))], 0o600))
 		inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{cut}}})
 		require.NoError(t, err)
-		require.True(t, slices.ContainsFunc(inc.Files, func(f incident.File) bool { return strings.Contains(f.Err, "unexpected EOF") }), "no file tells of the cut: %+v", inc.Files)
-		require.True(t, slices.ContainsFunc(inc.Files, func(f incident.File) bool { return f.Used > 0 }), "nothing was kept")
+		require.True(t, slices.ContainsFunc(inc.Files, func(f *incident.File) bool { return strings.Contains(f.Err, "unexpected EOF") }), "no file tells of the cut: %v", inc.Files)
+		require.True(t, slices.ContainsFunc(inc.Files, func(f *incident.File) bool { return f.Used > 0 }), "nothing was kept")
 	}
 }
 

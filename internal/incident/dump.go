@@ -53,7 +53,7 @@ func (d *Dump) Cut() bool { return d.inLog && len(d.Skips) > 0 }
 // stands elsewhere whole; files that were given are never folded into one another. What cannot be
 // read is in the account of its file. The error says that an input does not exist, or that the
 // context ended.
-func ReadDumps(ctx context.Context, in Inputs) ([]*Dump, []File, error) {
+func ReadDumps(ctx context.Context, in Inputs) ([]*Dump, []*File, error) {
 	r := reader{}
 	r.readFormat = func(ctx context.Context, f bundle.File, opened parse.Opened, slot *file) {
 		slot.makeRare().wholeDumps = true

@@ -26,7 +26,7 @@ import (
 // file is one input file while it is read, and what it gave. Bundles hold 200 000: what most files
 // have not is in a part of its own.
 type file struct {
-	account  File
+	account  *File                 // outlives the rest
 	place    *layout.Place         // what the path shows
 	modified time.Time             // by the archive that it came in; zero when nothing says
 	sources  *timeline.FileSources // nil for a file that has none
@@ -70,7 +70,7 @@ func (p places) newFile(path string) *file {
 		one = &place
 		p[place] = one
 	}
-	return &file{account: File{Path: path, Note: place.Note}, place: one}
+	return &file{account: &File{Path: path, Note: place.Note}, place: one}
 }
 
 // readRare is what the file has of the rare parts: a copy, or none.
@@ -113,7 +113,7 @@ func (f *file) fileSources() *timeline.FileSources {
 // refusedFile is something that was not read, or not to its end: an entry of a bundle, or an input.
 func refusedFile(path, reason string) *file {
 	f := newFile(path)
-	f.account = File{Path: path, Format: "refused", Err: reason}
+	*f.account = File{Path: path, Format: "refused", Err: reason}
 	return f
 }
 

@@ -21,7 +21,7 @@ type Incident struct {
 	Chosen   timeline.Window // that Options.Choose has chosen; an end that is zero is no limit
 	Timeline *timeline.Timeline
 	Result   story.Result
-	Files    []File
+	Files    []*File
 	// Context are the lines around quoted ones, where Options asked for them.
 	Context map[event.Pos]Surroundings
 	// Readings say how the line of Options.Watch was read: one for each file whose path fits, or only

@@ -422,7 +422,7 @@ func TestLayouts(t *testing.T) {
 func checkListed(t *testing.T, files []packed, inc *incident.Incident) {
 	t.Helper()
 	for _, f := range files {
-		i := slices.IndexFunc(inc.Files, func(got incident.File) bool { return strings.Contains(got.Path, strings.TrimSuffix(f.name, "/")) })
+		i := slices.IndexFunc(inc.Files, func(got *incident.File) bool { return strings.Contains(got.Path, strings.TrimSuffix(f.name, "/")) })
 		require.GreaterOrEqual(t, i, 0, "%s is not in the account", f.name)
 		got := inc.Files[i]
 		require.NotEmpty(t, got.Format, f.name)

@@ -36,8 +36,8 @@ func ReadLines(ctx context.Context, in Inputs, inc *Incident, f timeline.Filter)
 	for _, c := range inc.Timeline.Clocks {
 		r.clocks[c.File] = c
 	}
-	for i := range inc.Files {
-		r.files[inc.Files[i].Path] = &inc.Files[i]
+	for _, f := range inc.Files {
+		r.files[f.Path] = f
 	}
 	mayHold := func(path string) bool { return r.mayHold(path, &f) }
 	err := rereadInputs(ctx, in, mayHold, func(path string, opened parse.Opened) { r.readFile(ctx, path, opened) })

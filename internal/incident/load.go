@@ -93,7 +93,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 		inc.Result.MarkUnread()
 		return inc, ErrNothing
 	}
-	inc.Result.MarkUnrecognised(describeInputs(inc.Files), slices.ContainsFunc(inc.Files, func(f File) bool { return f.Format == "goroutines" }))
+	inc.Result.MarkUnrecognised(describeInputs(inc.Files), slices.ContainsFunc(inc.Files, func(f *File) bool { return f.Format == "goroutines" }))
 	return inc, nil
 }
 
@@ -136,7 +136,7 @@ func (inc *Incident) chooseWindow(o Options) (err error) {
 
 // describeInputs says what the files seem to be, by their formats: "text of no known format (2
 // files), yaml (1 file)".
-func describeInputs(files []File) string {
+func describeInputs(files []*File) string {
 	count := map[string]int{}
 	for i := range files {
 		count[wordsOf(files[i].Format)]++
@@ -199,8 +199,8 @@ func moveToTimeline(files []*file) timeline.Input {
 }
 
 // accountsOf are the accounts of files, in their order.
-func accountsOf(files []*file) []File {
-	all := make([]File, len(files))
+func accountsOf(files []*file) []*File {
+	all := make([]*File, len(files))
 	for i, f := range files {
 		all[i] = f.account
 	}
@@ -210,8 +210,8 @@ func accountsOf(files []*file) []File {
 // dateFiles copies the resolved times of the sources into the account.
 func dateFiles(inc *Incident) {
 	byPath := make(map[string]*File, len(inc.Files))
-	for i := range inc.Files {
-		byPath[inc.Files[i].Path] = &inc.Files[i]
+	for _, f := range inc.Files {
+		byPath[f.Path] = f
 	}
 	for _, c := range inc.Timeline.Coverage {
 		f := byPath[c.File]
@@ -264,6 +264,6 @@ func findWindow(inc *Incident) timeline.Window {
 }
 
 // anyLineUsed says whether anything of the files could be read.
-func anyLineUsed(files []File) bool {
-	return slices.ContainsFunc(files, func(f File) bool { return f.Used > 0 || f.SetAside })
+func anyLineUsed(files []*File) bool {
+	return slices.ContainsFunc(files, func(f *File) bool { return f.Used > 0 || f.SetAside })
 }

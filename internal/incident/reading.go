@@ -88,7 +88,7 @@ func watchesOf(files []*file) []*lineWatch {
 func explainReadings(watches []*lineWatch, o Options, inc *Incident) []Reading {
 	var all []Reading
 	for i, w := range watches {
-		f := &inc.Files[i]
+		f := inc.Files[i]
 		if w == nil {
 			w = newWatch(f.Path, o.Watch) // of what was not read
 		}

@@ -22,7 +22,7 @@ import (
 // files; what strace -ff wrote into several files is one trace. Date is for traces that know no
 // date; nil leaves them without one. What cannot be read is in the account of its file. The error
 // says that an input does not exist, or that the context ended.
-func ReadTraces(ctx context.Context, in Inputs, date *traces.Date) ([]*syscalls.Summary, []File, error) {
+func ReadTraces(ctx context.Context, in Inputs, date *traces.Date) ([]*syscalls.Summary, []*File, error) {
 	r := reader{traces: traceReader{room: traces.MaxHeldParts, newMaker: newTraceSummary, date: date}}
 	r.readFormat = r.readTraceFormat
 	files, failures, err := r.readInputs(ctx, in)
@@ -144,7 +144,7 @@ func (r *reader) readLogAndTrace(ctx context.Context, read parse.Records, in par
 		return
 	}
 	log := slot.account
-	slot.account = File{Path: log.Path} // what is no line of a trace is one of the log
+	slot.account = &File{Path: log.Path} // what is no line of a trace is one of the log
 	in.R = bytes.NewReader(text)
 	r.traces.readWholeTrace(ctx, in, slot)
 	slot.account = log
@@ -265,7 +265,7 @@ func (t *traceSummary) addCall(call *traces.Syscall) { t.Add(call) }
 func (t *traceSummary) finishTrace() {
 	var stats lines.Stats
 	for _, f := range t.files.all {
-		a := &f.account
+		a := f.account
 		stats.Lines += a.Lines
 		stats.Blank += a.Blank
 		t.Skipped += a.Skipped

@@ -11,8 +11,7 @@ import (
 // its lines. An event that lines of two files tell counts for both.
 func (inc *Incident) countUses() {
 	byPath := make(map[string]*File, len(inc.Files))
-	for i := range inc.Files {
-		f := &inc.Files[i]
+	for _, f := range inc.Files {
 		f.Events, f.Findings = 0, 0
 		byPath[f.Path] = f
 	}

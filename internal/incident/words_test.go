@@ -15,5 +15,5 @@ func TestFormatWords(t *testing.T) {
 		require.NotEmpty(t, formatWords[parse.Formats[i].Name], parse.Formats[i].Name)
 	}
 	require.Equal(t, "source code or a script", wordsOf("source"))
-	require.Equal(t, "a log of other programs (2 files), text (1 file)", describeInputs([]File{{Format: "klog"}, {Format: "logrus"}, {Format: "text"}}))
+	require.Equal(t, "a log of other programs (2 files), text (1 file)", describeInputs([]*File{{Format: "klog"}, {Format: "logrus"}, {Format: "text"}}))
 }

@@ -14,10 +14,10 @@ import (
 // account is what people read of the files: those that say something by themselves, then the others
 // by directory. A sosreport has 30 000 files, of which a hundred matter.
 type account struct {
-	Files []incident.File
+	Files []*incident.File
 	// Folded stand for the files of one directory each: sums, the time that they cover together,
 	// "sys/** (120 files)" for a path.
-	Folded []incident.File
+	Folded []*incident.File
 	Left   int // files that are folded
 }
 
@@ -30,9 +30,9 @@ const (
 
 // newAccount folds files where there are many; verbose lists all. Files that were not read to their
 // end come first, then those that lost lines.
-func newAccount(files []incident.File, verbose bool) account {
+func newAccount(files []*incident.File, verbose bool) account {
 	files = slices.Clone(files)
-	slices.SortStableFunc(files, func(a, b incident.File) int { return cmp.Compare(problemRank(&a), problemRank(&b)) })
+	slices.SortStableFunc(files, func(a, b *incident.File) int { return cmp.Compare(problemRank(a), problemRank(b)) })
 	listed := listedFiles(files)
 	left := len(files) - len(listed)
 	if verbose || left <= maxSilent {
@@ -40,9 +40,9 @@ func newAccount(files []incident.File, verbose bool) account {
 	}
 	a := account{Left: left}
 	alike := map[kind][]*incident.File{}
-	for i := range files {
-		if f := &files[i]; listed[i] {
-			a.Files = append(a.Files, *f)
+	for i, f := range files {
+		if listed[i] {
+			a.Files = append(a.Files, f)
 		} else {
 			alike[kindOf(f)] = append(alike[kindOf(f)], f)
 		}
@@ -50,7 +50,7 @@ func newAccount(files []incident.File, verbose bool) account {
 	for _, of := range alike {
 		a.Folded = append(a.Folded, foldByDirectory(of)...)
 	}
-	slices.SortFunc(a.Folded, func(x, y incident.File) int {
+	slices.SortFunc(a.Folded, func(x, y *incident.File) int {
 		return cmp.Or(strings.Compare(x.Path, y.Path), strings.Compare(x.Format, y.Format),
 			strings.Compare(x.Component, y.Component), strings.Compare(x.Node, y.Node), x.Start.Compare(y.Start))
 	})
@@ -69,14 +69,14 @@ func kindOf(f *incident.File) kind {
 
 // listedFiles finds the files that say something by themselves, by index: the few of a kind that
 // are dated or of a component, and those of which something was lost.
-func listedFiles(files []incident.File) map[int]bool {
+func listedFiles(files []*incident.File) map[int]bool {
 	listed, kinds := map[int]bool{}, map[kind]int{}
-	for i := range files {
-		kinds[kindOf(&files[i])]++
+	for _, f := range files {
+		kinds[kindOf(f)]++
 	}
 	var lossy []int
-	for i := range files {
-		f, k := &files[i], kindOf(&files[i])
+	for i, f := range files {
+		k := kindOf(f)
 		switch {
 		case f.Format == "link": // what it points to may be read, and is in the account itself
 		case f.Err != "" || f.Skipped > 0 || f.Note != "":
@@ -85,7 +85,7 @@ func listedFiles(files []incident.File) map[int]bool {
 			listed[i] = true
 		}
 	}
-	slices.SortStableFunc(lossy, func(a, b int) int { return compareLoss(&files[a], &files[b]) })
+	slices.SortStableFunc(lossy, func(a, b int) int { return compareLoss(files[a], files[b]) })
 	for _, i := range lossy[:min(len(lossy), maxLossy)] {
 		listed[i] = true
 	}
@@ -118,7 +118,7 @@ func problemRank(f *incident.File) int {
 
 // foldByDirectory folds files of one kind: as deep in the tree as the rows stay few. Twice as many
 // files are worth one row more.
-func foldByDirectory(files []*incident.File) []incident.File {
+func foldByDirectory(files []*incident.File) []*incident.File {
 	most, deepest := bits.Len(uint(len(files)/2)), 0
 	for _, f := range files {
 		deepest = max(deepest, strings.Count(f.Path, "/"))
@@ -135,7 +135,7 @@ func foldByDirectory(files []*incident.File) []incident.File {
 		}
 		groups = deeper
 	}
-	var all []incident.File
+	var all []*incident.File
 	for dir, of := range groups {
 		all = append(all, foldFiles(dir, of))
 	}
@@ -156,11 +156,11 @@ func directoryOf(path string, depth int) string {
 }
 
 // foldFiles is one row for files of one kind in a directory.
-func foldFiles(dir string, files []*incident.File) incident.File {
-	sum := *files[0]
+func foldFiles(dir string, files []*incident.File) *incident.File {
 	if len(files) == 1 {
-		return sum
+		return files[0]
 	}
+	sum := *files[0]
 	where := dir + "*"
 	for _, f := range files[1:] {
 		sum.Lines += f.Lines
@@ -182,7 +182,7 @@ func foldFiles(dir string, files []*incident.File) incident.File {
 	}
 	sum.Path = fmt.Sprintf("%s (%s)", where, show.Plural(len(files), "file"))
 	sum.Note, sum.Err = summarizeFailures(files)
-	return sum
+	return &sum
 }
 
 // summarizeFailures says of how many files of one format something went wrong; to point elsewhere

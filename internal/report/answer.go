@@ -278,8 +278,7 @@ func (v *view) findNext() *story.NextStep {
 // inputs of which nothing was read, what each is. Empty when nothing is lost.
 func (v *view) describeLosses() string {
 	first, lost := "", 0
-	for i := range v.Files {
-		f := &v.Files[i]
+	for _, f := range v.Files {
 		if f.Format == "link" || f.Err == "" && !v.Unread {
 			continue
 		}

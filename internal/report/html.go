@@ -135,7 +135,7 @@ type pageBlock struct {
 	Quotes             []quoteBlock
 	QuotesLeft         int
 	Commands           []string
-	Files              []incident.File
+	Files              []*incident.File
 	FilesLeft          int
 }
 

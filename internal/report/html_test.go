@@ -60,7 +60,7 @@ func TestPageIsBounded(t *testing.T) {
 				inc.Result.Harmless = append(inc.Result.Harmless, story.Harmless{Name: wide, Why: marks, Evidence: q})
 				inc.Timeline.Facts[fmt.Sprint(wide, i)] = timeline.Fact{Value: wide, Evidence: q}
 				inc.Timeline.Clocks = append(inc.Timeline.Clocks, timeline.Clock{File: wide, Basis: fmt.Sprint(i, wide)})
-				inc.Files = append(inc.Files, incident.File{Path: fmt.Sprint(i, wide), Err: wide, Note: marks, FirstSkip: wide})
+				inc.Files = append(inc.Files, &incident.File{Path: fmt.Sprint(i, wide), Err: wide, Note: marks, FirstSkip: wide})
 				inc.Result.Findings[0].Notes = append(inc.Result.Findings[0].Notes, wide)
 			}
 		},

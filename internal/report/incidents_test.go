@@ -157,7 +157,7 @@ func proven() *incident.Incident {
 				{Rule: "runc-stuck-dbus", Why: "no dump of dockerd", Missing: []rules.Missing{{Source: "goroutines.dockerd", Command: "kill -USR1 $(pidof dockerd)"}}},
 			},
 		},
-		Files: []incident.File{
+		Files: []*incident.File{
 			{Path: "containerd.log", Format: "journal-short-precise", Component: "containerd", Lines: 1300, Used: 1298, Blank: 1, Skipped: 1, FirstSkip: `containerd.log:42: no stamp in "garbage"`, Skips: map[string]int{"no stamp": 1}, Start: at("18:20:01"), End: at("18:30:59")},
 			{Path: "containerd.43.stacks.log", Format: "goroutines", Lines: 2500, Used: 2500},
 			{Path: "notes.bin", Format: "unknown", Lines: 12, Skipped: 12, FirstSkip: "notes.bin:1: no format fits", Err: "unexpected EOF; 12 lines kept"},
@@ -192,7 +192,7 @@ func stallWithoutCause() *incident.Incident {
 				Undecided: []rules.Missing{{Source: "goroutines.containerd", Command: dumpContainerd}},
 			}},
 		},
-		Files: []incident.File{{Path: "kubelet.log", Format: "klog", Component: "kubelet", Lines: 9, Used: 9, Start: at("09:00:00"), End: at("09:40:00").AddDate(0, 0, 1)}},
+		Files: []*incident.File{{Path: "kubelet.log", Format: "klog", Component: "kubelet", Lines: 9, Used: 9, Start: at("09:00:00"), End: at("09:40:00").AddDate(0, 0, 1)}},
 	}
 }
 
@@ -243,7 +243,7 @@ func hostile() *incident.Incident {
 				Against: []rules.Against{{Why: evil, Evidence: []event.Quote{q}}}, NotSeen: []string{evil}, Undecided: []rules.Missing{{Source: evil, Command: evil}},
 			}},
 		},
-		Files: []incident.File{{Path: evil, Format: "klog", Component: evil, Lines: 1, Skipped: 1, FirstSkip: evil, Err: evil, Skips: map[string]int{evil: 1}}},
+		Files: []*incident.File{{Path: evil, Format: "klog", Component: evil, Lines: 1, Skipped: 1, FirstSkip: evil, Err: evil, Skips: map[string]int{evil: 1}}},
 	}
 }
 
@@ -254,7 +254,7 @@ func crowded() *incident.Incident {
 	add := func(n int, path string, f incident.File) {
 		for i := range n {
 			f.Path = fmt.Sprintf(path, i)
-			inc.Files = append(inc.Files, f)
+			inc.Files = append(inc.Files, new(f))
 			if !f.Start.IsZero() {
 				inc.Timeline.Clocks = append(inc.Timeline.Clocks, timeline.Clock{File: f.Path, Basis: "written"})
 			}

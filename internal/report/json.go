@@ -39,7 +39,8 @@ func JSON(w io.Writer, inc *incident.Incident, o Options) error {
 // newInputs is what became of the inputs.
 func newInputs(v *view) document.Account {
 	return document.Account{
-		Clock: show.Rows(v.timeline.Clocks, newClock), Gaps: show.Rows(v.timeline.Gaps(), newGap), Files: show.Rows(v.Files, newFile),
+		Clock: show.Rows(v.timeline.Clocks, newClock), Gaps: show.Rows(v.timeline.Gaps(), newGap),
+		Files: show.Rows(v.Files, func(f **incident.File) document.File { return newFile(*f) }),
 	}
 }
 

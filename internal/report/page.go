@@ -415,14 +415,13 @@ func writeQuote(w *html.Writer, q event.Quote) {
 	w.Put(`<span class="pos">{}</span> <q>{}</q>`, posText(q.Pos), quoted(q.Text))
 }
 
-func writeFiles(w *html.Writer, files []incident.File) {
+func writeFiles(w *html.Writer, files []*incident.File) {
 	if len(files) == 0 {
 		return
 	}
 	w.Put(`<div class="wide"><table><thead><tr><th>path</th><th>format</th><th>component</th><th class="n">lines</th><th class="n">used</th><th class="n">blank</th><th class="n">skipped</th><th class="n">events</th><th class="n">findings</th><th>covers</th></tr></thead><tbody>
 `)
-	for i := range files {
-		f := &files[i]
+	for _, f := range files {
 		w.Put(`<tr><td class="pos">{}</td><td>{}</td><td>{}</td>`, prose(f.Path), quoted(f.Format), quoted(f.Component))
 		for _, n := range []int{f.Lines, f.Used, f.Blank, f.Skipped, f.Events, f.Findings} {
 			w.Put(`<td class="n">{}</td>`, n)

@@ -80,8 +80,8 @@ type block struct {
 	quotes   []event.Quote
 	most     int // quotes that are shown to a reader who did not ask for all
 	commands []string
-	hazard   string          // what the commands do to the node; empty where it is not known
-	files    []incident.File // a table of files
+	hazard   string           // what the commands do to the node; empty where it is not known
+	files    []*incident.File // a table of files
 }
 
 // view is an incident as one reader looks at it.

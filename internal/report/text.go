@@ -233,10 +233,9 @@ func (t text) writeInferredTimes(steps []rules.Step) {
 }
 
 // writeFileTable is a table. The path comes last: it may be as long as it likes.
-func (t text) writeFileTable(files []incident.File) {
+func (t text) writeFileTable(files []*incident.File) {
 	rows := [][]string{{"lines", "used", "blank", "skipped", "events", "findings", "format", "component", "path"}}
-	for i := range files {
-		f := &files[i]
+	for _, f := range files {
 		rows = append(rows, []string{
 			strconv.Itoa(f.Lines), strconv.Itoa(f.Used), strconv.Itoa(f.Blank), strconv.Itoa(f.Skipped),
 			strconv.Itoa(f.Events), strconv.Itoa(f.Findings),
@@ -251,7 +250,7 @@ func (t text) writeFileTable(files []incident.File) {
 	for i, line := range show.Columns(rows, "rrrrrr") {
 		fmt.Fprintln(t.W, show.Margin+line)
 		if i > 0 {
-			t.writeFileRemarks(&files[i-1])
+			t.writeFileRemarks(files[i-1])
 		}
 	}
 }

@@ -187,8 +187,8 @@ func Of(inc *incident.Incident) []Row {
 func newBase(inc *incident.Incident) Row {
 	fact := func(name string) Text { return clip(inc.Timeline.Facts[name].Value, maxWord) }
 	failed := 0
-	for i := range inc.Files {
-		if f := &inc.Files[i]; f.Err != "" && f.Format != "link" {
+	for _, f := range inc.Files {
+		if f.Err != "" && f.Format != "link" {
 			failed++
 		}
 	}
