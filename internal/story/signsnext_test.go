@@ -373,4 +373,6 @@ func TestFailingCardIsSaidBeforeItsPrograms(t *testing.T) {
 	}
 	r := evaluate(catalogOf(t, proven("slow-disk")), line(card("gpu-program"), card("gpu-program"), card("gpu")))
 	require.Equal(t, "gpu", r.Headline)
+	r = evaluate(catalogOf(t, proven("slow-disk")), line(card("gpu-other"), card("gpu-other"), card("gpu")))
+	require.Equal(t, "gpu", r.Headline)
 }
