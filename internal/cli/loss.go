@@ -24,7 +24,7 @@ func WarnOfLoss(w io.Writer, inc *incident.Incident) {
 	WarnOfErrors(w, inc.Files)
 	var skipped []*incident.File
 	for _, f := range inc.Files {
-		if f.Skipped > 0 {
+		if f.Skipped > 0 && !saysWhy(f) {
 			skipped = append(skipped, f)
 		}
 	}
@@ -37,11 +37,20 @@ func WarnOfErrors(w io.Writer, files []*incident.File) {
 	var all []string
 	for _, f := range files {
 		if f.Err != "" && f.Format != "link" {
-			all = append(all, f.Path+": "+f.Err)
+			text := f.Path + ": " + f.Err
+			if saysWhy(f) {
+				text += fmt.Sprintf("; "+notUnderstood, f.Skipped, f.Lines)
+			}
+			all = append(all, text)
 		}
 	}
 	warnFirst(w, all, maxErrors, "%d more files could not be read (plegdiag ls lists them)")
 }
+
+// saysWhy says whether the error of a file is also why lines of it were not understood.
+func saysWhy(f *incident.File) bool { return f.Err != "" && f.Skipped > 0 && f.FirstSkip == "" }
+
+const notUnderstood = "%d of %d lines not understood"
 
 // warnFirst prints the first warnings, and how many more there are.
 func warnFirst(w io.Writer, all []string, most int, more string) {
@@ -85,8 +94,8 @@ func warnOfSkips(w io.Writer, files []*incident.File) {
 	shown := min(max(len(named), maxTrivial), maxWarnings, len(files))
 	named = append(named, trivial...)
 	for _, f := range named[:shown] {
-		text := fmt.Sprintf("%s: %d of %d lines not understood", f.Path, f.Skipped, f.Lines)
-		if f.FirstSkip != "" { // else the file says why none of it was
+		text := fmt.Sprintf("%s: "+notUnderstood, f.Path, f.Skipped, f.Lines)
+		if f.FirstSkip != "" {
 			text += "; first: " + f.FirstSkip
 		}
 		Warn(w, text)

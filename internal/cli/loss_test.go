@@ -39,9 +39,11 @@ func TestWarnOfLoss(t *testing.T) {
 	}, lines[30:])
 }
 
-// A file of which no line was read says why by itself; the warning of its lines ends before that.
-func TestWarnOfSkipsWithoutReason(t *testing.T) {
+// A file of which no line was read says why once, with the count of its lines.
+func TestWarnOfLossSaysReasonOnce(t *testing.T) {
 	var out strings.Builder
-	warnOfSkips(&out, []*incident.File{{Path: "bomb.bz2", Lines: 1, Skipped: 1}})
-	require.Equal(t, "plegdiag: bomb.bz2: 1 of 1 lines not understood\n", out.String())
+	WarnOfLoss(&out, &incident.Incident{Files: []*incident.File{
+		{Path: "bomb.bz2", Format: "unknown", Lines: 1, Skipped: 1, Err: "465 compressed bytes became 268566528: this is no log"},
+	}})
+	require.Equal(t, "plegdiag: bomb.bz2: 465 compressed bytes became 268566528: this is no log; 1 of 1 lines not understood\n", out.String())
 }

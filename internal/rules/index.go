@@ -24,6 +24,9 @@ type index struct {
 	dense     map[fileSource]bool // see isDense; nil until asked for
 	nodeNames map[writer][]string // see namesOfNode; nil until asked for
 
+	severalHosts bool               // see nameSeveralHosts
+	oneMachine   map[[2]string]bool // by two hosts: see mayBeOfOneMachine
+
 	columns map[columnKey]*column
 	tested  map[testKey]*tested
 	hits    map[string]*hits // by [language.EventSet] key
@@ -47,6 +50,9 @@ func newIndex(tl *timeline.Timeline) *index {
 		hits:     map[string]*hits{},
 		texts:    []string{""},
 		ids:      map[string]int32{"": 0},
+
+		severalHosts: nameSeveralHosts(tl.Events),
+		oneMachine:   map[[2]string]bool{},
 	}
 	if !slices.IsSortedFunc(x.events, compareEvents) {
 		x.events = slices.Clone(x.events) // the timeline keeps its order

@@ -111,7 +111,7 @@ func (s *search) followRow(step int, events []int32) []int32 {
 	for i, ev := range f.events {
 		at := &s.index.spans[ev]
 		soon := at.dated && at.startLo >= last && at.startLo <= saturate(last, int64(within))
-		if soon && !known[ev] && !s.isForeign(step, i) && s.agreesWithBound(f, i) {
+		if soon && !known[ev] && s.index.mayBeOfOneChain(events[0], ev) && !s.isForeign(step, i) && s.agreesWithBound(f, i) {
 			events = append(events, ev)
 			last = at.startLo
 		}

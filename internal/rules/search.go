@@ -33,8 +33,9 @@ const minPrefix = 6
 // looked up by what is bound already, branches cut when even the best
 // continuation would not win.
 //
-// An assignment is consistent when no event serves two steps, all values of a
-// bind agree, no edge between two matched steps is impossible in time, every
+// An assignment is consistent when no event serves two steps, none shows another
+// machine than the others, all values of a bind agree, no edge between two matched
+// steps is impossible in time, every
 // matched step is tied to the others by matched edges or shared binds, and each
 // step with all: true gathers its minimum. Only assignments count to which no
 // further step can be added: leaving a step out must not hide a contradiction.
@@ -490,7 +491,10 @@ func (s *search) fitsChosen(step, i int) bool {
 		return false
 	}
 	for other, j := range s.chosen {
-		if j != none && other != step && s.steps[other].events[j] == f.events[i] {
+		if j == none || other == step {
+			continue
+		}
+		if ev := s.steps[other].events[j]; ev == f.events[i] || !s.index.mayBeOfOneChain(ev, f.events[i]) {
 			return false
 		}
 	}
@@ -590,6 +594,10 @@ func (s *search) writeLikeness(step, i int) string {
 		if edge := &s.rule.Compiled.Ties[e]; edge.From == step || edge.To == step {
 			key = append(key, byte(s.rateEdge(edge)/10))
 		}
+	}
+	if s.index.severalHosts {
+		e := s.index.events[s.steps[step].events[i]]
+		key = append(append(append(key, e.Host...), 0), e.Pos().File...)
 	}
 	return string(key)
 }

@@ -168,6 +168,8 @@ func drawEvent(t *rapid.T) event.Event {
 	if n := rapid.IntRange(-1, 2).Draw(t, "n"); n >= 0 {
 		e.Fields = append(e.Fields, event.Field{Key: "n", Value: event.Int(int64(n))})
 	}
+	e.Host = rapid.SampledFrom([]string{"", "node-1", "node-1", "node-2"}).Draw(t, "host")
+	e.Evidence[0].Pos.File = rapid.SampledFrom([]string{"log", "other"}).Draw(t, "file")
 	if rapid.IntRange(0, 5).Draw(t, "dated") == 0 {
 		return e
 	}
@@ -283,7 +285,8 @@ func (o *enumeration) consistent(a []int) bool {
 			if a[i] < 0 || a[j] < 0 {
 				continue
 			}
-			if o.at(a, i).event == o.at(a, j).event {
+			p, q := o.at(a, i).event, o.at(a, j).event
+			if p == q || o.areOfTwoMachines(o.index.events[p], o.index.events[q]) {
 				return false
 			}
 		}
@@ -297,6 +300,10 @@ func (o *enumeration) consistent(a []int) bool {
 		}
 	}
 	return true
+}
+
+func (o *enumeration) areOfTwoMachines(p, q *event.Event) bool {
+	return p.Host != "" && q.Host != "" && p.Host != q.Host && p.Pos().File != q.Pos().File
 }
 
 // together says that one can walk from each matched step to each other one.

@@ -83,12 +83,50 @@ func (e *effectSpans) aboutTells(x *index, tells []int32) (isAbout func(ev int32
 // file do not: a machine may be renamed, and incident has dropped the lines of others.
 func (x *index) mayBeOfOneMachine(a, b int32) bool {
 	p, q := x.events[a], x.events[b]
-	if p.Host == q.Host || event.IsDefaultHost(p.Host) || event.IsDefaultHost(q.Host) || p.Pos().File == q.Pos().File {
+	if p.Host == q.Host || p.Pos().File == q.Pos().File {
 		return true
 	}
-	var own subjects
-	own.add(p.Host)
-	return own.has(q.Host)
+	pair := [2]string{p.Host, q.Host}
+	one, known := x.oneMachine[pair]
+	if !known {
+		var own subjects
+		own.add(p.Host)
+		one = event.IsDefaultHost(p.Host) || event.IsDefaultHost(q.Host) || own.has(q.Host)
+		x.oneMachine[pair] = one
+	}
+	return one
+}
+
+// mayBeOfOneChain says whether nothing shows that two events are of two machines. What tells of the
+// control plane, or is what the control plane tells of a node, goes with the events of any.
+func (x *index) mayBeOfOneChain(a, b int32) bool {
+	return !x.severalHosts || isOfCluster(x.events[a]) || isOfCluster(x.events[b]) || x.mayBeOfOneMachine(a, b)
+}
+
+func isOfCluster(e *event.Event) bool {
+	switch e.Kind {
+	case event.KindNodeCondition, event.KindKubeEvent, event.KindEtcdTrouble, event.KindTunnelBroken, event.KindClientRefused:
+		return true
+	}
+	return false
+}
+
+// nameSeveralHosts says whether the hosts of events have more than one name, besides those that
+// tell nothing.
+func nameSeveralHosts(events []*event.Event) bool {
+	first, ignored := "", ""
+	for _, e := range events {
+		switch {
+		case e.Host == first || e.Host == ignored:
+		case event.IsDefaultHost(e.Host):
+			ignored = e.Host
+		case first != "":
+			return true
+		default:
+			first = e.Host
+		}
+	}
+	return false
 }
 
 // writer is who wrote a line: a program on a host.

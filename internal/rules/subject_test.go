@@ -47,3 +47,42 @@ func TestNamesOfNode(t *testing.T) {
 	require.Empty(t, x.namesOfNode(events[2]))
 	require.Empty(t, x.namesOfNode(events[3]))
 }
+
+// TestChainIsOfOneMachine: what goes on on another machine is no step of a chain, unless its name
+// tells nothing, or a program of the control plane tells it.
+func TestChainIsOfOneMachine(t *testing.T) {
+	made := func(kind event.Kind, host, file string) event.Event {
+		e := ev(kind, when(10))
+		e.Host, e.Evidence[0].Pos.File = host, file
+		return e
+	}
+	const rule = `id: r
+title: T
+role: root
+mechanism: m
+needs: [{any: [kubelet.log], collect: c}]
+steps:
+  - {id: waits, role: cause, text: w, weight: 50, kind: goroutine.wait}
+  - {id: late, role: cause, text: l, weight: 50, kind: etcd.trouble}
+  - {id: failed, role: symptom, text: f, weight: 50, kind: kubelet.cri-error}
+edges:
+  - {from: [waits, late], to: failed, overlap: 5m, relation: r}
+verdict: {likely: "(waits or late) and failed"}
+headline: h
+`
+	cat := catalogOf(t, rule)
+	for _, c := range []struct {
+		kind       event.Kind
+		host, file string
+		want       int
+	}{
+		{"goroutine.wait", "node-2", "b.log", 0},
+		{"goroutine.wait", "node-2", "a.log", 1},
+		{"goroutine.wait", "node-1.example.com", "b.log", 1},
+		{"goroutine.wait", "localhost", "b.log", 1},
+		{event.KindEtcdTrouble, "master-1", "b.log", 1},
+	} {
+		events := line(made(c.kind, c.host, c.file), made(event.KindCRIError, "node-1", "a.log"))
+		require.Len(t, Evaluate(cat, events).Findings, c.want, c)
+	}
+}

@@ -29,9 +29,12 @@ type analysis struct {
 	cut    bool              // goroutines may be missing
 	rows   map[string][]Hold // the catalogue by the last element of Func
 	era    era
-	waits  []wait
-	waitOf []int32      // goroutine, from lo on, to index into waits; -1 for none
-	lockOf []*lockState // goroutine, from lo on, to the lock it waits for; nil for none
+	// unproven says that the dump does not show its era: what stands where a receiver should may be
+	// anything.
+	unproven bool
+	waits    []wait
+	waitOf   []int32      // goroutine, from lo on, to index into waits; -1 for none
+	lockOf   []*lockState // goroutine, from lo on, to the lock it waits for; nil for none
 	// receivers are the addresses, in rising order, that live receivers show: where objects begin.
 	receivers []uint64
 	objects   map[string][]uint64 // the same by type
@@ -111,7 +114,7 @@ func (a *analysis) findEra() {
 		}
 	}
 	if a.era == stackArgs && a.cut && !a.provesStackArgs() {
-		a.era = unmarked // what would show it may have been cut off
+		a.era, a.unproven = unmarked, true // what would show it may have been cut off
 	}
 }
 

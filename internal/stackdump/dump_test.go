@@ -526,3 +526,24 @@ func TestOddBytes(t *testing.T) {
 		}
 	}
 }
+
+// TestCutDumpNamesNoReceiver: where a dump is cut and does not show how its Go prints arguments, a
+// receiver may be what a dead slot held, and is no address of a lock.
+func TestCutDumpNamesNoReceiver(t *testing.T) {
+	const waiter = `goroutine 7 [semacquire, 5 minutes]:
+sync.runtime_SemacquireMutex(...)
+	/usr/local/go/src/runtime/sema.go:71
+sync.(*Mutex).Lock(...)
+	/usr/local/go/src/sync/mutex.go:81
+main.(*store).Get(0xc000130f80, 0x1)
+	/src/store.go:12 +0x3d
+created by main.main
+	/src/main.go:30 +0x1c
+`
+	for text, want := range map[string]string{waiter: "0xc000130f80", waiter + "\ngoroutine 8 [select": ""} {
+		locks := Parse(Source{File: "f", Text: text}).Locks(nil)
+		require.Len(t, locks, 1)
+		require.Equal(t, want, locks[0].Addr)
+		require.Equal(t, "main.(*store)", locks[0].Owner)
+	}
+}

@@ -372,7 +372,7 @@ func (a *analysis) describeLock(l *lockState) {
 	switch {
 	case l.addr != 0:
 		l.Addr = hex(l.addr)
-	case len(l.owners) > 0:
+	case len(l.owners) > 0 && !a.unproven:
 		l.Addr = hex(l.owners[0].addr)
 	}
 }

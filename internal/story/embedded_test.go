@@ -156,6 +156,21 @@ func TestWindows(t *testing.T) {
 	require.False(t, fact("kernel.version", "5.10.0").onWindows())
 	require.False(t, line("read |0: broken pipe").onWindows())
 
+	row := func(status, text string) event.Event {
+		e := event.New(event.KindNodeCondition, "node win000000 is NotReady", event.FieldCondition.Text("Ready"), event.FieldStatus.Text(status))
+		e.Evidence = []event.Quote{{Text: text}}
+		return e
+	}
+	rows := func(rows ...event.Event) *story {
+		return &story{timeline: &timeline.Timeline{Events: pointersTo(rows...)}}
+	}
+	kernel := row("False", "win000000   NotReady   2d16h   v1.21.2   10.5.0.97   10.0.17763.2061   containerd://1.4.4+unknown")
+	image := row("Unknown", "win000001   NotReady   2d16h   v1.21.2   10.5.0.97   Windows Server 2019 Datacenter   containerd://1.4.4")
+	linux := row("False", "linux-1   NotReady   2d16h   v1.21.2   10.0.17.63   5.4.0-1055-azure   containerd://1.4.4")
+	require.True(t, rows(kernel, image, row("True", "linux-2   Ready   5.4.0-1055-azure")).onWindows())
+	require.False(t, rows(kernel, linux).onWindows(), "the node in question may be the other one")
+	require.False(t, rows(row("True", kernel.Evidence[0].Text)).onWindows())
+
 	wish := []rules.Missing{{Source: "kubelet.log", Command: readKubeletLog}}
 	r := &Result{
 		Findings:     []Finding{{Finding: rules.Finding{Missing: wish}}},

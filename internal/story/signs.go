@@ -274,7 +274,7 @@ func rankAmongKind(e *event.Event) int {
 		return 0
 	case e.Kind == event.KindRuncFailed && e.FieldText(event.FieldReason) == "hook": // what it ran says more
 		return 2
-	case e.Kind == event.KindHardwareError && e.FieldText(event.FieldWhat) == "gpu-program": // a card that fails says more
+	case e.Kind == event.KindHardwareError && strings.HasPrefix(e.FieldText(event.FieldWhat), "gpu-"): // a card that fails says more
 		return 2
 	case e.Kind == event.KindGoroutine && slices.Contains([]string{"cri", "docker-api"}, e.FieldText(event.FieldDoing)):
 		return 2

@@ -68,7 +68,7 @@ func (n *nextChooser) addForSigns() {
 // that. It says whether it did.
 func (n *nextChooser) addBusyDaemon(sign []event.Quote) bool {
 	for _, e := range n.timeline.Events {
-		command := map[string]string{"kubelet": dumpKubelet, "containerd": dumpContainerd, "dockerd": dumpDockerd}[e.Component]
+		command := map[string]string{"kubelet": dumpKubelet, "containerd": dumpContainerd, "dockerd": dumpDockerd, "crio": dumpCRIO}[e.Component]
 		if e.Kind == event.KindProcess && isBusyDaemon(e) && command != "" && len(sign) > 0 && e.Pos() == sign[0].Pos {
 			n.addMissing([]rules.Missing{{Source: "goroutines." + e.Component, Command: command, Note: wantRunning}})
 			return true

@@ -361,6 +361,10 @@ func TestBusyDaemonLeadsToItsGoroutines(t *testing.T) {
 	r := evaluate(catalogOf(t, proven("slow-disk")), line(busy("kubelet", 101.2)))
 	require.Equal(t, "kubelet is running", r.Headline)
 	require.Equal(t, dumpKubelet, r.Opening.Command)
+	r = evaluate(catalogOf(t, proven("slow-disk")), line(busy("crio", 101.2)))
+	require.Equal(t, "crio is running", r.Headline)
+	require.Equal(t, dumpCRIO, r.Opening.Command)
+	require.Contains(t, r.Opening.Hazard, "cri-o")
 	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(busy("kubelet", 12))).Signs)
 	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(busy("process", 400))).Signs)
 }
@@ -372,5 +376,7 @@ func TestFailingCardIsSaidBeforeItsPrograms(t *testing.T) {
 		return ev("kernel.hardware-error", when(1), field("what", what), func(e *event.Event) { e.Text = what })
 	}
 	r := evaluate(catalogOf(t, proven("slow-disk")), line(card("gpu-program"), card("gpu-program"), card("gpu")))
+	require.Equal(t, "gpu", r.Headline)
+	r = evaluate(catalogOf(t, proven("slow-disk")), line(card("gpu-other"), card("gpu-other"), card("gpu")))
 	require.Equal(t, "gpu", r.Headline)
 }

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 
@@ -26,13 +27,33 @@ func (s *story) onWindows() bool {
 			return true
 		}
 	}
-	return slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
+	return s.listsOnlyWindows() || slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
 		return slices.ContainsFunc(e.Evidence, func(q event.Quote) bool {
 			return strings.Contains(q.Text, inWindowsWords) &&
 				slices.ContainsFunc(windowsWords, func(word string) bool { return strings.Contains(q.Text, word) })
 		})
 	})
 }
+
+// listsOnlyWindows says that a table lists nodes that are not ready, and that all of these have
+// Windows, as a wide one shows.
+func (s *story) listsOnlyWindows() bool {
+	found := false
+	for _, e := range s.timeline.Events {
+		if e.Kind != event.KindNodeCondition || e.FieldText(event.FieldCondition) != "Ready" || e.FieldText(event.FieldStatus) == "True" {
+			continue
+		}
+		if !slices.ContainsFunc(e.Evidence, func(q event.Quote) bool { return windowsRow.MatchString(q.Text) }) {
+			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// windowsRow is what the row of a node with Windows holds: its name, or the version of its kernel.
+// The third number of a version is a build's, which no address has.
+var windowsRow = regexp.MustCompile(`\sWindows (Server|1\d)|\s10\.0\.\d{5}(\.|\s|$)`)
 
 // Commands for a node with Windows, which any shell on it takes. The logs lie in C:\k on AKS, in
 // C:\var\log\kubelet with kubeadm's scripts, and below ProgramData on EKS.

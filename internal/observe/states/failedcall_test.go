@@ -70,6 +70,9 @@ func TestEventTexts(t *testing.T) {
 			"FailedCreatePodSandBox of shop/web-1 (45s before the list): Failed to create pod sandbox: rpc error: code = DeadlineExceeded desc = context deadline exceeded",
 			"RunPodSandbox of shop/web-1 ran into its deadline (45s before the list)",
 		},
+		"Normal  NodeNotSchedulable  52m (x2 over 53m)  kubelet  Node node-8 status is now: NodeNotSchedulable": {
+			"Node node-8 status is now: NodeNotSchedulable",
+		},
 		"Warning  Failed  45s (x15 over 11m)  kubelet  Error: " + reserved: {
 			"Failed (first 11m, last 45s before the list): Error: " + reserved,
 			"CreateContainer does not end in containerd: one before it still has the name (first 11m, last 45s before the list)",

@@ -110,6 +110,9 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 		Kind: event.KindKubeEvent, Component: "kubernetes", Source: facts.Kubernetes, Start: k.first,
 		Evidence: k.quotes, Text: k.reason + k.describe() + ": " + clipText(k.message),
 	}
+	if node && strings.HasSuffix(k.message, " status is now: "+k.reason) { // the message says the reason
+		e.Text = clipText(k.message)
+	}
 	if e.Start.IsZero() {
 		e.Start = k.last
 	}

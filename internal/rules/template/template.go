@@ -244,17 +244,31 @@ func (c clause) expand(s Seen) (string, bool) {
 		case i == 1 && len(c.parts) == 2 && strings.HasPrefix(c.parts[0].literal, "such "): // such threads: 1
 			return "", false
 		}
-		b.WriteString(event.OneLine(value))
-		if others := c.countOthers(p, s); others > 0 {
-			b.WriteString(" " + event.OthersText(others))
-		}
+		b.WriteString(c.addOthers(event.OneLine(value), p, s))
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
 	return strings.ReplaceAll(text, " ()", ""), complete // brackets whose number is not known
 }
 
-// countOthers counts the containers, sandboxes or pods that a clause counts events of and does not
-// name: of 20 time-outs of two shims a text that names one container says "(and 1 other)".
+// addOthers says behind the name of a subject how many others the clause counts events of. A text
+// that begins with the name of a call names one.
+func (c clause) addOthers(value string, p part, s Seen) string {
+	name, step := value, p.stepOf(s)
+	if p.Field == "text" && step != OwnStep && len(s.Steps[step]) > 0 {
+		p.Field = string(event.FieldMethod)
+		name = s.Steps[step][0].FieldText(event.FieldMethod)
+		if name == "" || !strings.HasPrefix(value, name+" ") {
+			return value
+		}
+	}
+	if others := c.countOthers(p, s); others > 0 {
+		return name + " " + event.OthersText(others) + value[len(name):]
+	}
+	return value
+}
+
+// countOthers counts the containers, sandboxes, pods or calls that a clause counts events of and
+// does not name: of 20 time-outs of two shims a text that names one container says "(and 1 other)".
 func (c clause) countOthers(p part, s Seen) int {
 	counts := func(other part) bool {
 		return other.isPlaceholder() && other.Field == "" && other.stepOf(s) == p.stepOf(s)
@@ -271,8 +285,8 @@ func (c clause) countOthers(p part, s Seen) int {
 	return max(0, len(named)-1)
 }
 
-// subjects are the fields that name whom an event is about.
-var subjects = []string{string(event.FieldContainer), string(event.FieldSandbox), string(event.FieldPod)}
+// subjects are the fields that name whom an event is about, or which call.
+var subjects = []string{string(event.FieldContainer), string(event.FieldSandbox), string(event.FieldPod), string(event.FieldMethod)}
 
 // isBracketed says that a part stands in brackets of its own, as the count in
 // "({deadline|count}×)".

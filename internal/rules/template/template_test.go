@@ -135,18 +135,32 @@ func TestFieldOfARow(t *testing.T) {
 func TestOthersAreCounted(t *testing.T) {
 	in := Scope{Steps: func(id string) int { return slices.Index([]string{"silent"}, id) }, Variables: func(string) int { return -1 }, Own: true}
 	in.Captured = func(int, string) int { return -1 }
-	expand := func(text string, containers ...string) string {
+	expandOf := func(text string, events []*event.Event) string {
 		parsed, err := Parse(text, in, func(int) {})
 		require.NoError(t, err)
+		return parsed.Expand(Seen{Steps: [][]*event.Event{events}, Own: 0})
+	}
+	expand := func(text string, containers ...string) string {
 		var events []*event.Event
 		for _, id := range containers {
 			events = append(events, &event.Event{IDs: event.IDs{Container: id}})
 		}
-		return parsed.Expand(Seen{Steps: [][]*event.Event{events}, Own: 0})
+		return expandOf(text, events)
 	}
 	const counted = "the shim of {container|id} is silent ({silent|count}×)"
 	require.Equal(t, "the shim of a is silent (2×)", expand(counted, "a", "a"))
 	require.Equal(t, "the shim of a (and 1 other) is silent (3×)", expand(counted, "a", "b", "a"))
 	require.Equal(t, "the shim of a (and 2 others) is silent (3×)", expand(counted, "a", "b", "c"))
 	require.Equal(t, "the shim of a is silent", expand("the shim of {container|id} is silent", "a", "b"), "nothing is counted")
+
+	var calls []*event.Event
+	for _, method := range []string{"ListContainers", "ListPodSandbox"} {
+		e := withFields(string(event.FieldMethod), method)
+		e.Text = method + " is late"
+		calls = append(calls, &e)
+	}
+	require.Equal(t, "ListContainers (and 1 other) is late (2×)", expandOf("{text} ({silent|count}×)", calls))
+	require.Equal(t, "ListContainers (and 1 other) hangs (2×)", expandOf("{method} hangs ({silent|count}×)", calls))
+	calls[0].Text = "a call is late"
+	require.Equal(t, "a call is late (2×)", expandOf("{text} ({silent|count}×)", calls))
 }

@@ -39,8 +39,12 @@ func ofCluster(kind event.Kind, text string, fields ...event.Field) event.Event 
 
 // nodeEventOf makes what an Event about a node says, of a controller that tells it in its own log.
 func nodeEventOf(reason, name, message, from string) event.Event {
+	text := reason + ": " + message
+	if strings.HasSuffix(message, " status is now: "+reason) { // the message says the reason
+		text = message
+	}
 	return ofCluster(
-		event.KindKubeEvent, reason+": "+message, event.FieldReason.Text(reason), event.FieldObject.Text("Node"), event.FieldName.Text(name),
+		event.KindKubeEvent, text, event.FieldReason.Text(reason), event.FieldObject.Text("Node"), event.FieldName.Text(name),
 		event.FieldMessage.Text(message), event.FieldType.Text("Normal"), event.FieldFrom.Text(from),
 	)
 }

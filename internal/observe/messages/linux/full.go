@@ -65,13 +65,16 @@ func kernelTableFull(r *event.Record) (event.Event, bool) {
 var gpuErrors = map[string]string{
 	"48": "an error of its memory that could not be corrected", "63": "a row or page of its memory is marked to be replaced",
 	"64": "a row or page of its memory could not be marked to be replaced", "74": "its link to other GPUs failed",
-	"79": "it has fallen off the bus", "94": "an error of its memory that could not be corrected and hit one program",
+	"62": "its own micro-controller has halted", "79": "it has fallen off the bus",
+	"92": "many errors of its memory, which were corrected", "94": "an error of its memory that could not be corrected and hit one program",
 	"95":  "an error of its memory that could not be corrected and hit every program",
 	"119": "its own processor (GSP) does not answer", "120": "its own processor (GSP) failed",
+	"140": "errors of its memory that could not be corrected",
 }
 
 // gpuError words one of them. 8, 11, 13, 31, 43 and 45 come of the program mostly: an address that
-// is not there, a program that was ended.
+// is not there, a program that was ended. What other numbers are about is not said: some are the
+// card's, most come of the driver, too.
 func gpuError(xid string) (what, says string) {
 	switch xid {
 	case "8", "11", "13", "31", "43", "45":
@@ -79,9 +82,9 @@ func gpuError(xid string) (what, says string) {
 	}
 	says = "a GPU reports an error: Xid " + xid
 	if means := gpuErrors[xid]; means != "" {
-		says += ", " + means
+		return "gpu", says + ", " + means
 	}
-	return "gpu", says
+	return "gpu-other", says
 }
 
 // hardwareError is the machine that reports a fault of its own: a memory module, a CPU, a card. The
