@@ -49,10 +49,10 @@ func (f *file) isOfNode(host string) bool {
 // which one.
 func keepNode(files []*file, o Options, inc *Incident) error {
 	n := countNodes(files)
+	most := n.mostNamed()
+	only := n.findOnlyNode(files, most)
+	inc.Node = cmp.Or(only, most)
 	names := n.nodeNames()
-	if inc.Node = n.mostNamed(); len(names) == 1 && !slices.ContainsFunc(files, func(f *file) bool { return f.isOfNode(inc.Node) }) {
-		inc.Node = names[0] // others wrote more, and nothing that tells of a node
-	}
 	if len(names) > 1 {
 		for _, f := range files {
 			f.account.Node = n.nodeOfFile(f)
@@ -61,12 +61,12 @@ func keepNode(files []*file, o Options, inc *Incident) error {
 	if o.AllNodes {
 		return nil
 	}
-	node, err := n.chooseNode(files, names, o.Node)
-	if err != nil {
-		return err
-	}
-	if node != "" {
-		inc.Node = node
+	if only == "" || o.Node != "" {
+		node, err := n.chooseNode(files, names, o.Node)
+		if err != nil {
+			return err
+		}
+		inc.Node = cmp.Or(node, inc.Node)
 	}
 	for _, name := range names {
 		if name != inc.Node {
@@ -75,6 +75,35 @@ func keepNode(files []*file, o Options, inc *Incident) error {
 	}
 	n.dropOtherNodes(files, inc.Node)
 	return nil
+}
+
+// findOnlyNode returns the only node of the cluster, where another host wrote more lines: if that
+// is a machine as well, of which no kubelet and no runtime wrote, those of the node must tell of
+// something, and the machine becomes a node that can be asked for. Empty where there is none.
+func (n *nodes) findOnlyNode(files []*file, most string) string {
+	names := n.nodeNames()
+	if len(names) != 1 || names[0] == most {
+		return ""
+	}
+	if slices.ContainsFunc(files, func(f *file) bool { return f.isOfNode(most) }) {
+		if !slices.ContainsFunc(files, func(f *file) bool { return n.hasDaemonEvent(f, names[0]) }) {
+			return ""
+		}
+		n.ours[most] = true
+	}
+	return names[0]
+}
+
+// hasDaemonEvent says whether a kubelet or a runtime of a node tells of an event in the file, and
+// not only of what it is.
+func (n *nodes) hasDaemonEvent(f *file, node string) bool {
+	whole := n.nodeOfFile(f)
+	for e := range f.events.allEvents() {
+		if slices.Contains(daemons, e.Source) && e.Kind != event.KindFact && n.nodeOf(e.Host, whole) == node {
+			return true
+		}
+	}
+	return false
 }
 
 // nodes are the machines that lines and paths of the files name.

@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -87,31 +86,46 @@ func (v *view) describeFirst() string {
 	return text
 }
 
+// other is what else is known besides what the headline is about.
+type other struct {
+	text   string
+	proven bool // likely or confirmed
+}
+
+// rank puts what is proven first.
+func (o other) rank() int {
+	if o.proven {
+		return 0
+	}
+	return 1
+}
+
 // listOthers are the other episodes, findings that belong to none, and the signs that a possible
-// cause does not explain; on a healthy node what is going to happen.
-func (v *view) listOthers() (told []string) {
+// cause does not explain, those that are proven first; on a healthy node what is going to happen.
+func (v *view) listOthers() (told []other) {
 	r := &v.Result
 	for i := range r.Episodes {
 		if e := &r.Episodes[i]; i+1 != r.Opening.Episode {
-			told = append(told, episodeText(e))
+			told = append(told, other{episodeText(e), e.Verdict >= language.Likely})
 		}
 	}
 	for i := range r.Findings {
 		f := &r.Findings[i]
 		if i+1 != r.Opening.Finding && f.Role == language.Contributing {
-			told = append(told, f.Verdict.String()+": "+f.Summary)
+			told = append(told, other{f.Verdict.String() + ": " + f.Summary, f.Verdict >= language.Likely})
 		}
 	}
 	if r.Opening.State == story.Possible {
 		for i := range r.Signs {
-			told = append(told, countSign(&r.Signs[i], r.Signs[i].Brief()))
+			told = append(told, other{text: countSign(&r.Signs[i], r.Signs[i].Brief())})
 		}
 	}
 	if len(told) == 0 && r.Opening.State <= story.Healthy {
 		for i := range r.Forecasts {
-			told = append(told, forecastText(&r.Forecasts[i]))
+			told = append(told, other{text: forecastText(&r.Forecasts[i])})
 		}
 	}
+	slices.SortStableFunc(told, func(a, b other) int { return a.rank() - b.rank() })
 	return told
 }
 
@@ -212,32 +226,6 @@ func newAnswerStep(start time.Time, basis, length, text string, evidence []event
 		step.pos = evidence[0].Pos
 	}
 	return step
-}
-
-// findSharedFolder is the folder, with its slash, that all steps are said in; empty where they
-// share none, or where naming it saves nothing.
-func findSharedFolder(steps []answerStep) string {
-	shared, said := "", 0
-	for i := range steps {
-		file := steps[i].pos.File
-		if file == "" {
-			continue
-		}
-		folder := path.Dir(file) + "/"
-		if said++; said == 1 {
-			shared = folder
-		}
-		for !strings.HasPrefix(file, shared) {
-			shared = path.Dir(strings.TrimSuffix(shared, "/")) + "/"
-			if shared == "./" || shared == "//" {
-				return ""
-			}
-		}
-	}
-	if said < 2 || shared == "./" || shared == "//" {
-		return ""
-	}
-	return shared
 }
 
 // nextText says what a next step collects and decides, and what it does to the node.

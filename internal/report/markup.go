@@ -116,8 +116,8 @@ func (m *markup) writeAnswer() {
 	m.writeSteps(v.listSteps())
 	var others []string
 	told := v.listOthers()
-	for _, text := range told[:min(len(told), maxTicketOthers)] {
-		others = append(others, "Also", text)
+	for _, o := range told[:min(len(told), maxTicketOthers)] {
+		others = append(others, "Also", o.text)
 	}
 	if lost := v.describeLosses(); lost != "" {
 		others = append(others, "Not read", lost)

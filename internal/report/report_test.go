@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -23,6 +24,9 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/story"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -60,6 +64,27 @@ func TestGoldenScreen(t *testing.T) {
 			golden(t, in.name+".screen.txt", out.Bytes())
 		})
 	}
+}
+
+// Another cause that is likely is on the screen also where commands and steps fill it.
+func TestScreenKeepsProvenCauses(t *testing.T) {
+	inc := stallWithoutCause()
+	r := &inc.Result
+	r.Opening.Command = strings.TrimSpace(strings.Repeat(dumpContainerd+"; ", 17))
+	r.Suspects = slices.Repeat(r.Suspects, 4)
+	r.Findings = []story.Finding{
+		{Role: language.Contributing, Finding: rules.Finding{Rule: "a", Verdict: language.Possible, Summary: "the disk is slow"}},
+		{Role: language.Contributing, Finding: rules.Finding{Rule: "b", Verdict: language.Likely, Summary: "systemd cannot send any message"}},
+	}
+	var out bytes.Buffer
+	require.NoError(t, report.Text(&out, inc, report.Options{}))
+	require.Contains(t, out.String(), "\nalso      likely: systemd cannot send any message\n")
+	require.NotContains(t, out.String(), "the disk is slow")
+	rows := 0
+	for line := range strings.Lines(out.String()) {
+		rows += max(1, (lipgloss.Width(strings.TrimSuffix(line, "\n"))+79)/80)
+	}
+	require.LessOrEqual(t, rows, 24, out.String())
 }
 
 func TestGoldenVerbose(t *testing.T) {

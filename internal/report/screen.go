@@ -39,21 +39,28 @@ func writeScreen(w io.Writer, v *view) error {
 	s := &screen{newText(out, v.Options), v, maxCommandRows}
 	top := slices.Concat(s.layHeadline(), []string{""}, s.layAnswers())
 	end := slices.Concat([]string{""}, s.layAnswer("not read", s.view.describeLosses()), s.layMore())
-	others, next := s.layOthers(), s.layNext()
+	told := s.view.listOthers()
+	others, next := s.layOthers(told, maxStepRows), s.layNext()
+	proven := s.layOthers(slices.DeleteFunc(told, func(o other) bool { return !o.proven }), 1)
 	steps := s.view.listSteps()
-	// What the steps need at least: the first, the last, and a row that counts the others.
+	// What is never left out: another cause that is proven, the first step, the last, and a row
+	// that counts the others.
 	least := min(len(steps), 3)*maxStepRows + min(len(steps), 1)
-	left := screenRows - s.countRows(top) - s.countRows(end) - least
+	rest := screenRows - s.countRows(proven) - s.countRows(end) - least
+	left := rest - s.countRows(top)
 	for ; left < 0 && s.commandRows > 0; s.commandRows-- {
 		top = slices.Concat(s.layHeadline(), []string{""}, s.layAnswers())
-		left = screenRows - s.countRows(top) - s.countRows(end) - least
+		left = rest - s.countRows(top)
 	}
-	for _, part := range []*[]string{&next, &others} {
-		if rows := s.countRows(*part); rows <= left {
-			left -= rows
-		} else {
-			*part = nil
-		}
+	if rows := s.countRows(next); rows <= left {
+		left -= rows
+	} else {
+		next = nil
+	}
+	if rows := s.countRows(others) - s.countRows(proven); rows <= left {
+		left -= rows
+	} else {
+		others = proven
 	}
 	chain := s.layChain(steps, left+least)
 	for _, line := range slices.Concat(top, others, chain, next, end) {
@@ -159,18 +166,19 @@ func (s *screen) layCommands(commands []string) (lines []string) {
 	return lines
 }
 
-// layOthers tells of what else is known.
-func (s *screen) layOthers() (lines []string) {
-	told := s.view.listOthers()
-	for i, text := range told {
-		label := "also"
-		if i > 0 {
-			label = ""
+// layOthers tells of what else is known, each in at most so many rows.
+func (s *screen) layOthers(told []other, most int) (lines []string) {
+	for i, o := range told {
+		label := ""
+		if i == 0 {
+			label = "also"
 		}
 		if i == maxOthers {
-			return append(lines, s.layProse(strings.Repeat(" ", screenLabels), s.Plain, fmt.Sprintf("and %d more", len(told)-i), 1)...)
+			o, most = other{text: fmt.Sprintf("and %d more", len(told)-i)}, 1
 		}
-		lines = append(lines, s.layProse(s.Label.Render(show.Pad(label, screenLabels)), s.Plain, text, maxStepRows)...)
+		if i <= maxOthers {
+			lines = append(lines, s.layProse(s.Label.Render(show.Pad(label, screenLabels)), s.Plain, o.text, most)...)
+		}
 	}
 	return lines
 }
@@ -181,7 +189,11 @@ func (s *screen) layChain(steps []answerStep, rows int) []string {
 	if len(steps) == 0 {
 		return nil
 	}
-	folder := findSharedFolder(steps)
+	var files []string
+	for i := range steps {
+		files = append(files, steps[i].pos.File)
+	}
+	folder := show.SharedFolder(files)
 	head := []string{""}
 	inferred := ""
 	if slices.ContainsFunc(steps, func(step answerStep) bool { return strings.HasPrefix(step.at, "~") }) {

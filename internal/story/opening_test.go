@@ -2,6 +2,7 @@ package story
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -102,6 +103,18 @@ func TestOpenEpisodeComesFirst(t *testing.T) {
 }
 
 // TestUndatedRootIsNoEpisode holds that a root without a time belongs to the only stalls there are.
+// TestSubjectIsListedFirst: a root that is less sure than the reason of NotReady that the headline
+// names comes after it.
+func TestSubjectIsListedFirst(t *testing.T) {
+	expired := strings.Replace(oneStep("expired", "b", "likely", nil), "role: root", "role: notready", 1)
+	tl := line(ev("a", when(1)), ev("b", when(7200)))
+	tl.Stalls = nil
+	r := evaluate(catalogOf(t, possible("slow-disk"), expired), tl)
+	require.Equal(t, notPLEG+"expired holds", r.Headline)
+	require.Equal(t, []string{"expired", "slow-disk"}, []string{r.Findings[0].Rule, r.Findings[1].Rule})
+	require.Equal(t, 1, r.Opening.Finding)
+}
+
 func TestUndatedRootIsNoEpisode(t *testing.T) {
 	r := evaluate(catalogOf(t, proven("held-lock")), withStalls(line(ev("b")), stall()))
 	require.NotEmpty(t, r.Findings)

@@ -20,7 +20,7 @@ import (
 type Result struct {
 	Headline     string // one sentence; see FullHeadline
 	Opening      Opening
-	Findings     []Finding // confirmed, likely and possible; roots before links, best first
+	Findings     []Finding // confirmed, likely and possible; that of the headline, then roots before links, best first
 	RuledOut     []rules.Dismissed
 	NotEvaluable []rules.Unanswered
 	Hypotheses   []rules.Hypothesis // the rules for which something speaks, the surer first
@@ -104,7 +104,7 @@ func Tell(catalog *language.Catalog, tl *timeline.Timeline, node Node, answers r
 		}
 	}
 	slices.SortStableFunc(s.parts, func(a, b *part) int {
-		return cmp.Or(cmp.Compare(slices.Index(roleOrder, a.Role), slices.Index(roleOrder, b.Role)), comparePlace(a, b, about))
+		return cmp.Or(comparePlace(a, b, about), cmp.Compare(slices.Index(roleOrder, a.Role), slices.Index(roleOrder, b.Role)))
 	})
 	result.Opening.Finding = slices.Index(s.parts, about) + 1
 	for _, p := range s.parts {
@@ -123,7 +123,7 @@ func Tell(catalog *language.Catalog, tl *timeline.Timeline, node Node, answers r
 	return result
 }
 
-// comparePlace puts the part that the headline is about before others of its role.
+// comparePlace puts the part that the headline is about before all others.
 func comparePlace(a, b, about *part) int {
 	switch about {
 	case a:

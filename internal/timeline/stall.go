@@ -45,6 +45,9 @@ const (
 	firstRelist = 30 * time.Second
 )
 
+// kubeletLog is the source of what a kubelet wrote itself.
+const kubeletLog = "kubelet.log"
+
 // findStalls computes the periods in which relist did not complete: a line that was written at t
 // and says "last seen active a ago" gives the start t-a. Lines with the same start are one stall;
 // another start is another stall. Version is the kubelet's, empty when it is not known.
@@ -129,7 +132,7 @@ func markSlowRelists(events []*event.Event, all []Stall) {
 // toEvent makes an event of the stall, so that rules can tie their steps to it.
 func (s *Stall) toEvent() *event.Event {
 	e := &event.Event{
-		Kind: event.KindStall, Component: "kubelet", Source: "kubelet.log", Start: event.At(s.Start),
+		Kind: event.KindStall, Component: "kubelet", Source: kubeletLog, Host: s.Host, Start: event.At(s.Start),
 		End: event.At(s.End), Open: s.Open,
 		Text: "relist did not complete", Evidence: s.Evidence,
 	}
@@ -170,7 +173,7 @@ type signs struct {
 func readSigns(events []*event.Event, coverage []Coverage) *signs {
 	s := &signs{}
 	for _, c := range coverage {
-		if c.Source == "kubelet.log" {
+		if c.Source == kubeletLog {
 			s.logEnd = laterTime(s.logEnd, c.End)
 		}
 	}
@@ -294,6 +297,9 @@ func newStall(start time.Time, threshold time.Duration, first, last *event.Event
 	}
 	if last != first {
 		s.Evidence = append(s.Evidence, firstQuote(last.Evidence)...)
+	}
+	if first.Source == kubeletLog {
+		s.Host = first.Host
 	}
 	return s
 }

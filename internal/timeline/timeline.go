@@ -141,6 +141,8 @@ type Stall struct {
 	NotReady time.Time
 	// Ready is when it changed back; zero when that line is missing.
 	Ready time.Time
+	// Host is the machine whose kubelet complained; empty where its lines do not name it.
+	Host string
 	// Evidence is the first and the last complaint.
 	Evidence []event.Quote
 	// NotReadyEvidence and ReadyEvidence are the lines of the node's condition.

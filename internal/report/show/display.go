@@ -5,6 +5,7 @@ package show
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -305,6 +306,31 @@ func Columns(rows [][]string, align string) []string {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return lines
+}
+
+// SharedFolder is the folder, with its slash, that all these files are in, of which some have no
+// name; empty where they share none, or where naming it saves nothing.
+func SharedFolder(files []string) string {
+	shared, said := "", 0
+	for _, file := range files {
+		if file == "" {
+			continue
+		}
+		folder := path.Dir(file) + "/"
+		if said++; said == 1 {
+			shared = folder
+		}
+		for !strings.HasPrefix(file, shared) {
+			shared = path.Dir(strings.TrimSuffix(shared, "/")) + "/"
+			if shared == "./" || shared == "//" {
+				return ""
+			}
+		}
+	}
+	if said < 2 || shared == "./" || shared == "//" {
+		return ""
+	}
+	return shared
 }
 
 // Plural is a number of things: "1 rule", "2 rules".
