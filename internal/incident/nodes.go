@@ -98,7 +98,7 @@ func (n *nodes) findOnlyNode(files []*file, most string) string {
 // not only of what it is.
 func (n *nodes) hasDaemonEvent(f *file, node string) bool {
 	whole := n.nodeOfFile(f)
-	for e := range f.events.allEvents() {
+	for e := range f.events.All() {
 		if slices.Contains(daemons, e.Source) && e.Kind != event.KindFact && n.nodeOf(e.Host, whole) == node {
 			return true
 		}

@@ -500,19 +500,11 @@ func (s *search) fitsChosen(step, i int) bool {
 	}
 	for e := range s.rule.Compiled.Ties {
 		edge := &s.rule.Compiled.Ties[e]
-		other, ok := edge.FindOther(step)
-		if ok && s.chosen[other] != none && (s.orderEdge(edge, step, i) == impossible || s.isElsewhere(step, i, other)) {
+		if other, ok := edge.FindOther(step); ok && s.chosen[other] != none && s.orderEdge(edge, step, i) == impossible {
 			return false
 		}
 	}
 	return true
-}
-
-// isElsewhere says that nothing but time can tie a candidate to what is chosen for another step,
-// and that the two are of two machines.
-func (s *search) isElsewhere(step, i, other int) bool {
-	return s.joined[step]&(1<<other) == 0 &&
-		!s.index.mayBeOfOneMachine(s.steps[step].events[i], s.steps[other].events[s.chosen[other]])
 }
 
 // canConnect says whether the steps from this one on could still tie all that are chosen to each
