@@ -208,6 +208,7 @@ var layers = map[string]layer{
 	"internal/timeline/retold":   {[]string{"internal/event"}, "it folds events"},
 	"internal/timeline/waits":    {[]string{"internal/event"}, "it narrows the times of events"},
 	"internal/timeline/scopes":   {[]string{"internal/event"}, "it marks events of systemd"},
+	"internal/timeline/reach":    {nil, "a stretch of time is one, whatever it is the time of"},
 	"internal/timeline/steps":    {nil, "a clock is set alike, whatever its file is about"},
 	"internal/timeline": {
 		[]string{
@@ -246,7 +247,7 @@ var layers = map[string]layer{
 	},
 	"internal/rules": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules/language",
+			"internal/event", "internal/timeline", "internal/timeline/reach", "internal/rules/language",
 			"internal/rules/logic", "internal/rules/condition", "internal/rules/template",
 		},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
