@@ -26,8 +26,8 @@ const maxOffset = 1024
 type analysis struct {
 	dump   *Dump
 	lo, hi int
-	cut    bool              // goroutines may be missing
-	rows   map[string][]Hold // the catalogue by the last element of Func
+	cut    bool // goroutines may be missing
+	rows   Catalogue
 	era    era
 	waits  []wait
 	waitOf []int32      // goroutine, from lo on, to index into waits; -1 for none
@@ -86,7 +86,7 @@ func (a *analysis) askFor(l *lockState, addr uint64) {
 }
 
 // newAnalysis takes the goroutines [lo:hi] of one dump.
-func newAnalysis(d *Dump, lo, hi int, rows map[string][]Hold) *analysis {
+func newAnalysis(d *Dump, lo, hi int, rows Catalogue) *analysis {
 	a := &analysis{dump: d, lo: lo, hi: hi, rows: rows, cut: d.isPartIncomplete(hi)}
 	a.findEra()
 	return a
