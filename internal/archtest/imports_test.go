@@ -267,6 +267,7 @@ var layers = map[string]layer{
 		},
 		"an incident is what was found; it does not know how it is shown",
 	},
+	"internal/fixture/tile": {nil, "a recording is written again alike, whether a test or the benchmark wants it"},
 	"internal/fixture": {
 		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/rules/yamlfile", "internal/story", "internal/incident", "go.yaml.in/yaml/v3"},
 		"a fixture compares an incident with what is wanted of it; it does not know how either is shown",
@@ -423,7 +424,7 @@ var layers = map[string]layer{
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",
 	},
 	"packaging": {nil, "it holds tests of what a release consists of"},
-	"bench":     {nil, "the benchmark measures the program from outside"},
+	"bench":     {[]string{"internal/fixture/tile"}, "the benchmark measures the program from outside"},
 	"lab/fault": {
 		[]string{"golang.org/x/sys/unix"},
 		"it breaks what it is told to, and must not know what plegdiag looks for",
