@@ -204,7 +204,7 @@ var layers = map[string]layer{
 		},
 		"it is for the tests of the observers",
 	},
-	"internal/timeline/restarts": {[]string{"internal/event"}, "it finds daemons that were replaced"},
+	"internal/timeline/restarts": {[]string{"internal/event", "internal/timeline/reach"}, "it finds daemons that were replaced"},
 	"internal/timeline/retold":   {[]string{"internal/event"}, "it folds events"},
 	"internal/timeline/waits":    {[]string{"internal/event"}, "it narrows the times of events"},
 	"internal/timeline/scopes":   {[]string{"internal/event"}, "it marks events of systemd"},

@@ -103,6 +103,9 @@ func (x *Index) Next(i int, from, until int64) int {
 	return x.Len()
 }
 
+// Has says that a moment lies in one of the stretches.
+func (x *Index) Has(at int64) bool { return x.Next(0, at, at) < x.Len() }
+
 // NextOf is the place of the first of some numbers, which are in order, of which the stretch meets
 // another one; their length for none.
 func (x *Index) NextOf(numbers []int32, from, until int64) int {
