@@ -256,8 +256,10 @@ var layers = map[string]layer{
 		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/language"},
 		"a story gives findings and stalls their parts; where the bytes came from and how it is shown is not its business",
 	},
+	"internal/incident/copies": {[]string{"internal/event", "internal/timeline/reach"}, "it compares times, whatever was taken then"},
 	"internal/incident": {
 		[]string{
+			"internal/incident/copies",
 			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump", "internal/stackdump/series", "internal/observe/loss", "internal/observe/noise",
 			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
 			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/states",
