@@ -107,7 +107,7 @@ func stacks(ctx context.Context, o *stacksOptions, s cli.Streams) error {
 	}
 	shown := listing.Stacks{}
 	for _, d := range dumps {
-		row := listing.Dump{Dump: d, Graph: d.Graph(goroutines.Holds)}
+		row := listing.Dump{Dump: d, Graph: d.Graph(goroutines.Holds())}
 		row.Shown, row.Filtered = o.filterGoroutines(d.Dump)
 		shown.Dumps = append(shown.Dumps, row)
 	}

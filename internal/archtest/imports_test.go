@@ -204,10 +204,11 @@ var layers = map[string]layer{
 		},
 		"it is for the tests of the observers",
 	},
-	"internal/timeline/restarts": {[]string{"internal/event"}, "it finds daemons that were replaced"},
+	"internal/timeline/restarts": {[]string{"internal/event", "internal/timeline/reach"}, "it finds daemons that were replaced"},
 	"internal/timeline/retold":   {[]string{"internal/event"}, "it folds events"},
 	"internal/timeline/waits":    {[]string{"internal/event"}, "it narrows the times of events"},
 	"internal/timeline/scopes":   {[]string{"internal/event"}, "it marks events of systemd"},
+	"internal/timeline/reach":    {nil, "a stretch of time is one, whatever it is the time of"},
 	"internal/timeline/steps":    {nil, "a clock is set alike, whatever its file is about"},
 	"internal/timeline": {
 		[]string{
@@ -246,7 +247,7 @@ var layers = map[string]layer{
 	},
 	"internal/rules": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules/language",
+			"internal/event", "internal/timeline", "internal/timeline/reach", "internal/rules/language",
 			"internal/rules/logic", "internal/rules/condition", "internal/rules/template",
 		},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
@@ -259,9 +260,10 @@ var layers = map[string]layer{
 		[]string{"internal/event"},
 		"it keeps events and drops some; how they are made and what they prove is not its business",
 	},
+	"internal/incident/copies": {[]string{"internal/event", "internal/timeline/reach"}, "it compares times, whatever was taken then"},
 	"internal/incident": {
 		[]string{
-			"internal/incident/kept",
+			"internal/incident/kept", "internal/incident/copies",
 			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump", "internal/stackdump/series", "internal/observe/loss", "internal/observe/noise",
 			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
 			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/states",
@@ -271,6 +273,7 @@ var layers = map[string]layer{
 		},
 		"an incident is what was found; it does not know how it is shown",
 	},
+	"internal/fixture/tile": {nil, "a recording is written again alike, whether a test or the benchmark wants it"},
 	"internal/fixture": {
 		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/rules/yamlfile", "internal/story", "internal/incident", "go.yaml.in/yaml/v3"},
 		"a fixture compares an incident with what is wanted of it; it does not know how either is shown",
@@ -427,7 +430,7 @@ var layers = map[string]layer{
 		"a command binds flags and calls; the stages of the pipeline are the business of incident",
 	},
 	"packaging": {nil, "it holds tests of what a release consists of"},
-	"bench":     {nil, "the benchmark measures the program from outside"},
+	"bench":     {[]string{"internal/fixture/tile"}, "the benchmark measures the program from outside"},
 	"lab/fault": {
 		[]string{"golang.org/x/sys/unix"},
 		"it breaks what it is told to, and must not know what plegdiag looks for",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident/copies"
 	"github.com/plegdiag/plegdiag/internal/layout"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
@@ -295,22 +296,34 @@ func joinDumps(files []*file, everyFile bool) []*Dump {
 // foldCopies leaves one of every set of copies, with the best time that one of them has. A daemon
 // writes a dump to a file and to its log: the file is quoted, for logs cut lines.
 func foldCopies(all []*Dump, everyFile bool) []*Dump {
-	byPrint := map[string][]*Dump{}
+	type twins struct {
+		dumps []*Dump
+		times copies.Times
+	}
+	byPrint := map[string]*twins{}
 	folded := map[*Dump]bool{}
 	for _, inLog := range []bool{false, true} {
 		for _, d := range all {
 			if d.inLog != inLog {
 				continue
 			}
-			print := d.digest.Print
-			twins := byPrint[print]
-			twin := slices.IndexFunc(twins, func(twin *Dump) bool { return !areTakenApart(twin.At, d.At) && (inLog || !everyFile) })
-			if twin < 0 {
-				byPrint[print] = append(twins, d)
+			same := byPrint[d.digest.Print]
+			if same == nil {
+				same = &twins{}
+				byPrint[d.digest.Print] = same
+			}
+			twin := same.times.Len()
+			if inLog || !everyFile {
+				twin = same.times.Next(0, d.At)
+			}
+			if twin == same.times.Len() {
+				same.dumps = append(same.dumps, d)
+				same.times.Add(d.At)
 				continue
 			}
 			folded[d] = true
-			twins[twin].addCopy(d)
+			same.dumps[twin].addCopy(d)
+			same.times.Set(twin, same.dumps[twin].At)
 		}
 	}
 	return slices.DeleteFunc(all, func(d *Dump) bool { return folded[d] })
@@ -319,22 +332,10 @@ func foldCopies(all []*Dump, everyFile bool) []*Dump {
 // addCopy notes a copy, and takes over a better time and the process from it.
 func (d *Dump) addCopy(twin *Dump) {
 	d.Copies = append(d.Copies, twin.Pos())
-	if isBetterTime(twin.At, d.At) {
+	if copies.IsBetter(twin.At, d.At) {
 		d.At = twin.At
 	}
 	d.PID = cmp.Or(d.PID, twin.PID)
-}
-
-// isBetterTime says that t is nearer to the moment at which a dump was taken than other: it is more
-// precise, or earlier, for a program takes a dump first and then writes it here and there.
-func isBetterTime(t, other event.Time) bool {
-	switch {
-	case t.IsZero() || other.IsZero():
-		return other.IsZero()
-	case t.Prec != other.Prec:
-		return t.Prec < other.Prec
-	}
-	return t.Lacks == other.Lacks && t.T.Before(other.T)
 }
 
 // Pos is where the dump begins.
@@ -348,28 +349,30 @@ func (d *Dump) Pos() event.Pos {
 	return d.Goroutines[0].Pos
 }
 
-// areTakenApart says that two dumps are no copies, even if their goroutines are the same: they were
-// taken at different times, and nothing has moved since. A program takes some time to write its
-// dump, and gives it to its log and to a file, each with a time of its own. Times that lack
-// different parts do not compare.
-func areTakenApart(a, b event.Time) bool {
-	const writing = 5 * time.Second
-	return !a.IsZero() && !b.IsZero() && a.Lacks == b.Lacks && a.T.Sub(b.T).Abs() > writing+max(a.Prec, b.Prec)
-}
-
 // foldFragments leaves out what a log kept of a dump that stands elsewhere whole, and notes there
 // where it is.
 func foldFragments(all []*Dump) []*Dump {
+	var times copies.Times
+	digests := make([]*series.Digest, len(all))
+	for i, d := range all {
+		times.Add(d.At)
+		digests[i] = d.digest
+	}
+	wholes := series.FindWholes(digests, func(i int) bool { return all[i].Cut() })
 	folded := map[*Dump]bool{}
 	for _, d := range all {
 		if !d.Cut() {
 			continue
 		}
-		holdsIt := func(whole *Dump) bool { return !folded[whole] && d.isFragmentOf(whole) }
-		if i := slices.IndexFunc(all, holdsIt); i >= 0 {
-			whole := all[i]
-			whole.Fragments = append(whole.Fragments, append(d.Fragments, d.Pos())...)
-			folded[d] = true
+		rest := wholes.Of(d.digest)
+		for at := times.NextOf(rest, d.At); at < len(rest); at = times.NextOf(rest, d.At) {
+			whole := all[rest[at]]
+			rest = rest[at+1:]
+			if !folded[whole] && d.isFragmentOf(whole) {
+				whole.Fragments = append(whole.Fragments, append(d.Fragments, d.Pos())...)
+				folded[d] = true
+				break
+			}
 		}
 	}
 	return slices.DeleteFunc(all, func(d *Dump) bool { return folded[d] })
@@ -379,7 +382,7 @@ func foldFragments(all []*Dump) []*Dump {
 // one, which wait as long in the same state.
 func (d *Dump) isFragmentOf(whole *Dump) bool {
 	otherProcess := d.PID != 0 && whole.PID != 0 && d.PID != whole.PID
-	return !otherProcess && !areTakenApart(d.At, whole.At) && d.digest.IsPartOf(whole.digest)
+	return !otherProcess && !copies.TakenApart(d.At, whole.At) && d.digest.IsPartOf(whole.digest)
 }
 
 // dumpsWritten is when the logs say that dumps were written into files: by the name of the file,

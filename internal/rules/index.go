@@ -8,6 +8,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/condition"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
+	"github.com/plegdiag/plegdiag/internal/timeline/reach"
 )
 
 // index is a timeline made ready for matching: one order whatever the order of
@@ -299,7 +300,7 @@ type hits struct {
 	by     []uint16 // by hit: the pattern that took it
 	every  []int32  // 0, 1, 2, …: all hits, as the lists of values holds hold them
 	values map[string]*values
-	reach  *reach // nil until asked for
+	reach  *reach.Index // nil until asked for
 }
 
 // findHits returns the events that fit a set.

@@ -75,14 +75,13 @@ func (s *search) gatherEvents(step, limit int) []int32 {
 	}
 	s.chosen[step] = none
 	defer func() { s.chosen[step] = own }()
-	for _, part := range s.listNear(step) {
-		for _, i := range part {
-			if len(events) == limit {
-				return events
-			}
-			if int(i) != own && !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) && s.isConnectedWith(step, int(i)) {
-				events = append(events, s.steps[step].events[i])
-			}
+	near := s.listNear(step)
+	for i, ok := near.takeNext(); ok; i, ok = near.takeNext() {
+		if len(events) == limit {
+			return events
+		}
+		if int(i) != own && !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) && s.isConnectedWith(step, int(i)) {
+			events = append(events, s.steps[step].events[i])
 		}
 	}
 	slices.Sort(events[1:])
@@ -108,7 +107,9 @@ func (s *search) followRow(step int, events []int32) []int32 {
 		last = max(last, s.index.spans[ev].startLo)
 	}
 	f := &s.steps[step]
-	for i, ev := range f.events {
+	next := func(i int) int { return s.index.reachOf(f.hits).Next(i, last, saturate(last, int64(within))) }
+	for i := next(0); i < len(f.events); i = next(i + 1) {
+		ev := f.events[i]
 		at := &s.index.spans[ev]
 		soon := at.dated && at.startLo >= last && at.startLo <= saturate(last, int64(within))
 		if soon && !known[ev] && s.index.mayBeOfOneChain(events[0], ev) && !s.isForeign(step, i) && s.agreesWithBound(f, i) {
@@ -139,17 +140,16 @@ func (s *search) canAdd(step int) bool {
 	if !s.canReach(step) {
 		return false
 	}
-	for _, part := range s.listNear(step) {
-		for _, i := range part {
-			if !s.fitsChosen(step, int(i)) {
-				continue
-			}
-			undo := s.chooseEvent(step, int(i))
-			enough := s.canGather(step) && s.isConnected() && s.gathersMinimum()
-			s.restoreStep(step, undo)
-			if enough {
-				return true
-			}
+	near := s.listNear(step)
+	for i, ok := near.takeNext(); ok; i, ok = near.takeNext() {
+		if !s.fitsChosen(step, int(i)) {
+			continue
+		}
+		undo := s.chooseEvent(step, int(i))
+		enough := s.canGather(step) && s.isConnected() && s.gathersMinimum()
+		s.restoreStep(step, undo)
+		if enough {
+			return true
 		}
 	}
 	return false

@@ -2,38 +2,21 @@ package rules
 
 import (
 	"math"
-	"sort"
 	"time"
+
+	"github.com/plegdiag/plegdiag/internal/timeline/reach"
 )
 
-// reach bounds the times of hits, so that those near a moment are found without a look at all.
-type reach struct {
-	latest   []int64 // by hit: the latest moment of it and those before it
-	earliest []int64 // by hit: the earliest moment of it and those after it, but for the undated end
-	dated    int     // from here on no hit has a time
-}
-
-// reachOf bounds the times of hits. It is made when first asked for.
-func (x *index) reachOf(h *hits) *reach {
-	if h.reach != nil {
-		return h.reach
+// reachOf holds the times of hits, so that those near a moment are found without a look at all. It
+// is made when first asked for.
+func (x *index) reachOf(h *hits) *reach.Index {
+	if h.reach == nil {
+		h.reach = reach.New(len(h.events))
+		for _, ev := range h.events {
+			h.reach.Add(x.spans[ev].extent())
+		}
 	}
-	r := &reach{latest: make([]int64, len(h.events)), dated: len(h.events)}
-	for r.dated > 0 && !x.spans[h.events[r.dated-1]].dated {
-		r.dated--
-	}
-	r.earliest = make([]int64, r.dated)
-	last := int64(math.MinInt64)
-	for i := range r.dated {
-		lo, hi := x.spans[h.events[i]].extent()
-		last = max(last, hi)
-		r.latest[i], r.earliest[i] = last, lo
-	}
-	for i := r.dated - 2; i >= 0; i-- {
-		r.earliest[i] = min(r.earliest[i], r.earliest[i+1])
-	}
-	h.reach = r
-	return r
+	return h.reach
 }
 
 // extent is when an event can have been. One without a time can have been at any.
@@ -47,28 +30,41 @@ func (s *span) extent() (lo, hi int64) {
 // fewHits are looked at one by one.
 const fewHits = 4
 
-// listNear returns the hits of a step that may agree with what is bound, without most of those
-// that lie too far from the chosen events to which the step is tied.
-func (s *search) listNear(step int) [4][]int32 {
-	agreeing := s.listAgreeing(&s.steps[step])
-	near := [4][]int32{agreeing[0], nil, agreeing[1], nil}
-	if len(agreeing[0])+len(agreeing[1]) <= fewHits {
+// nearHits are hits of a step, to be taken one by one.
+type nearHits struct {
+	rest        [2][]int32   // of [search.listAgreeing]
+	reach       *reach.Index // nil where all are taken
+	from, until int64        // the time in which they are to lie, at least in part
+}
+
+// listNear returns the hits of a step that may agree with what is bound, without those that lie too
+// far from the chosen events to which the step is tied.
+func (s *search) listNear(step int) nearHits {
+	near := nearHits{rest: s.listAgreeing(&s.steps[step])}
+	if len(near.rest[0])+len(near.rest[1]) <= fewHits {
 		return near
 	}
-	from, until := s.timeOf(step)
-	if from == math.MinInt64 && until == math.MaxInt64 {
-		return near
-	}
-	r := s.index.reachOf(s.steps[step].hits)
-	first := sort.Search(r.dated, func(i int) bool { return r.latest[i] >= from })
-	end := sort.Search(r.dated, func(i int) bool { return r.earliest[i] > until })
-	for i := 0; i < len(near); i += 2 {
-		part := near[i]
-		place := func(hit int) int { return sort.Search(len(part), func(i int) bool { return int(part[i]) >= hit }) }
-		lo := place(first)
-		near[i], near[i+1] = part[lo:max(lo, place(end))], part[place(r.dated):]
+	near.from, near.until = s.timeOf(step)
+	if near.from != math.MinInt64 || near.until != math.MaxInt64 {
+		near.reach = s.index.reachOf(s.steps[step].hits)
 	}
 	return near
+}
+
+// takeNext takes the next hit; false for none.
+func (n *nearHits) takeNext() (hit int32, ok bool) {
+	for i := range n.rest {
+		rest, next := n.rest[i], 0
+		if n.reach != nil {
+			next = n.reach.NextOf(rest, n.from, n.until)
+		}
+		if next < len(rest) {
+			n.rest[i] = rest[next+1:]
+			return rest[next], true
+		}
+		n.rest[i] = nil
+	}
+	return 0, false
 }
 
 // timeOf is the time in which an event of a step has to lie, at least in part, by the chosen events

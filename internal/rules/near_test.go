@@ -41,6 +41,38 @@ verdict: {likely: one and two and three}
 	require.Less(t, tries(500), 8*tries(100))
 }
 
+// TestTriesAfterOpenEvents: an event of which no end was seen, or no start, does not let in those
+// that are far from the chosen ones.
+func TestTriesAfterOpenEvents(t *testing.T) {
+	cat := catalogOf(t, `
+id: near
+title: Near
+role: root
+headline: "near"
+needs: [{any: [containerd.log], collect: c}]
+steps:
+  - {id: one, role: cause, text: x, kind: a}
+  - {id: two, role: symptom, text: x, kind: b}
+  - {id: three, role: symptom, text: x, kind: c}
+edges:
+  - {from: one, to: two, overlap: 1s}
+  - {from: one, to: three, overlap: 1s}
+verdict: {likely: one and two and three}
+`)
+	tries := func(n int) int {
+		events := []event.Event{ev("b", when(-1), open), ev("c", when(-1), open)}
+		for i := range n {
+			s := float64(i) * 60
+			events = append(events, ev("a", when(s), prec(time.Second)), ev("b", when(s), prec(time.Second)), ev("c", when(s+1), prec(time.Second)))
+		}
+		events = append(events, ev("b", when(1e6), begun), ev("c", when(1e6), begun))
+		s := newSearch(&cat.Rules[0], newIndex(line(events...)), language.Confirmed)
+		require.Len(t, s.findMatches(), 1)
+		return s.nodes
+	}
+	require.Less(t, tries(400), 8*tries(100))
+}
+
 // TestRestingOnTimeAlone: once the best is found that times alone can carry, no other is tried for
 // the sake of a verdict that only more than time would carry.
 func TestRestingOnTimeAlone(t *testing.T) {

@@ -59,6 +59,7 @@ type search struct {
 	chosen   []int  // candidate per step, or none
 	bound    []string
 	nodes    int
+	room     []int32         // scratch, of listFitting
 	enough   map[string]bool // see gathersEnough
 	best     *match
 	rejected *match // the best of those that a contradiction rules out
@@ -418,19 +419,17 @@ func (s *search) placeSteps(step int) {
 // listFitting returns the candidates of a step that are consistent with what is chosen; none where
 // they are fewer than the step has to gather.
 func (s *search) listFitting(step int) []int32 {
+	s.room = s.room[:0]
 	near := s.listNear(step)
-	fitting := make([]int32, 0, len(near[0])+len(near[1])+len(near[2])+len(near[3]))
-	for _, part := range near {
-		for _, i := range part {
-			if !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) {
-				fitting = append(fitting, i)
-			}
+	for i, ok := near.takeNext(); ok; i, ok = near.takeNext() {
+		if !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) {
+			s.room = append(s.room, i)
 		}
 	}
-	if len(fitting) < s.rule.Steps[step].Min {
+	if len(s.room) < s.rule.Steps[step].Min {
 		return nil
 	}
-	return fitting
+	return slices.Clone(s.room)
 }
 
 // canGather says whether as many events agree with what is bound as the step has to gather. What is

@@ -170,7 +170,7 @@ func TestDumpsAndTraces(t *testing.T) {
 		if len(dumps) > 0 {
 			shown := listing.Stacks{}
 			for _, d := range dumps {
-				shown.Dumps = append(shown.Dumps, listing.Dump{Dump: d, Graph: d.Graph(goroutines.Holds)})
+				shown.Dumps = append(shown.Dumps, listing.Dump{Dump: d, Graph: d.Graph(goroutines.Holds())})
 			}
 			checkWritten(t, root, "stacks", func(w *bytes.Buffer) error { return listing.StacksJSON(w, &shown, show.Options{}) })
 		}

@@ -26,8 +26,8 @@ const maxOffset = 1024
 type analysis struct {
 	dump   *Dump
 	lo, hi int
-	cut    bool              // goroutines may be missing
-	rows   map[string][]Hold // the catalogue by the last element of Func
+	cut    bool // goroutines may be missing
+	rows   Catalogue
 	era    era
 	// unproven says that the dump does not show its era: what stands where a receiver should may be
 	// anything.
@@ -89,7 +89,7 @@ func (a *analysis) askFor(l *lockState, addr uint64) {
 }
 
 // newAnalysis takes the goroutines [lo:hi] of one dump.
-func newAnalysis(d *Dump, lo, hi int, rows map[string][]Hold) *analysis {
+func newAnalysis(d *Dump, lo, hi int, rows Catalogue) *analysis {
 	a := &analysis{dump: d, lo: lo, hi: hi, rows: rows, cut: d.isPartIncomplete(hi)}
 	a.findEra()
 	return a

@@ -84,10 +84,10 @@ func describe(d *Dump) string {
 	return b.String()
 }
 
-var testCatalogue = []Hold{
-	{Func: "daemon.(*Daemon).containerStart", While: ".(*tasksClient).", Lock: "daemon.(*Daemon)."},
-	{Func: "daemon.(*Daemon).containerStart", While: ".(*tasksClient).", Lock: "container.(*State)."},
-}
+var testCatalogue = NewCatalogue(
+	Hold{Func: "daemon.(*Daemon).containerStart", While: ".(*tasksClient).", Lock: "daemon.(*Daemon)."},
+	Hold{Func: "daemon.(*Daemon).containerStart", While: ".(*tasksClient).", Lock: "container.(*State)."},
+)
 
 func golden(t *testing.T, path, got string) {
 	if *update {
@@ -210,7 +210,7 @@ func checkLaws(t *testing.T, d *Dump, lines []string) {
 	require.Equal(t, len(d.Goroutines), parts)
 	require.Equal(t, d.Headers, headers)
 	checkGraphLaws(t, d)
-	for _, l := range d.Locks([]Hold{{Func: "main.(*T).hold", Lock: "main."}}) {
+	for _, l := range d.Locks(NewCatalogue(Hold{Func: "main.(*T).hold", Lock: "main."})) {
 		for _, w := range l.Waiters {
 			require.Less(t, w.Caller, len(d.Goroutines[w.Goroutine].Frames))
 		}

@@ -72,7 +72,7 @@ var clients = indexByBase([]call{
 })
 
 // Graph builds the graph of a dump. The catalogue is that of Locks.
-func (d *Dump) Graph(catalogue []Hold) Graph {
+func (d *Dump) Graph(catalogue Catalogue) Graph {
 	b := Graph{d: d, lock: map[int]int{}, groups: map[int]waitGroup{}}
 	b.Locks = d.Locks(catalogue)
 	for i := range b.Locks {

@@ -35,6 +35,6 @@ func TestManyFrames(t *testing.T) {
 	d := Parse(Source{File: "x", Line: 1, Text: text.String()})
 	require.Len(t, d.Goroutines[1].Frames, depth)
 	start := time.Now()
-	require.Len(t, d.Locks([]Hold{{Func: "x.(*T).Hold", While: "never.there"}}), 1)
+	require.Len(t, d.Locks(NewCatalogue(Hold{Func: "x.(*T).Hold", While: "never.there"})), 1)
 	require.Less(t, time.Since(start), 5*time.Second)
 }

@@ -234,16 +234,24 @@ type owner struct {
 	addr uint64
 }
 
+// Catalogue has the rows of all holds by the last element of Func.
+type Catalogue map[string][]Hold
+
+// NewCatalogue is made once for all dumps.
+func NewCatalogue(rows ...Hold) Catalogue {
+	all := Catalogue{}
+	for _, row := range rows {
+		all[funcname.Base(row.Func)] = append(all[funcname.Base(row.Func)], row)
+	}
+	return all
+}
+
 // Locks is the locks that goroutines wait for, the most wanted first, with their holders as far as
 // the dump, or the caller's catalogue, shows them.
-func (d *Dump) Locks(catalogue []Hold) []Lock {
-	rows := map[string][]Hold{}
-	for _, row := range catalogue {
-		rows[funcname.Base(row.Func)] = append(rows[funcname.Base(row.Func)], row)
-	}
+func (d *Dump) Locks(catalogue Catalogue) []Lock {
 	var all []*lockState
 	for lo, hi := range d.partBounds() {
-		all = append(all, newAnalysis(d, lo, hi, rows).findLocks()...)
+		all = append(all, newAnalysis(d, lo, hi, catalogue).findLocks()...)
 	}
 	slices.SortStableFunc(all, func(a, b *lockState) int {
 		return cmp.Or(cmp.Compare(len(b.Waiters), len(a.Waiters)), cmp.Compare(b.maxWait, a.maxWait))

@@ -18,8 +18,8 @@ const (
 	maxQuoted = 80
 	// leastGoroutine is how many bytes of text a goroutine takes at least: a header and one frame.
 	leastGoroutine = 64
-	// frameChunk is how many frames are allocated at once.
-	frameChunk = 2048
+	// frameChunk is how many frames are allocated at once, firstChunk how many of a small dump.
+	frameChunk, firstChunk = 2048, 32
 )
 
 // Parse reads a dump. It never fails: what cannot be read is in Skips, and one
@@ -523,7 +523,7 @@ func (p *parser) takeCutCall(s string, end int) bool {
 func (p *parser) pushFrame() *Frame {
 	if len(p.chunk) == cap(p.chunk) {
 		own := p.chunk[p.first:]
-		p.chunk = append(make([]Frame, 0, max(frameChunk, 2*len(own))), own...)
+		p.chunk = append(make([]Frame, 0, max(firstChunk, min(frameChunk, 2*cap(p.chunk)), 2*len(own))), own...)
 		p.first = 0
 	}
 	p.chunk = p.chunk[:len(p.chunk)+1]

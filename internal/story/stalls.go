@@ -5,6 +5,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -29,6 +30,43 @@ func newStallIndex(stalls []timeline.Stall) *stallIndex {
 // findCausedBy returns the stalls, as indices, that something which lasted for w may have caused.
 func (x *stallIndex) findCausedBy(w timeline.Window, open bool) []int {
 	return x.findNear(w, func(s *timeline.Stall) bool { return s.MayHaveCause(w, open) })
+}
+
+// longPause is how long nothing was seen of a cause that is then there again, and not still there.
+const longPause = 12 * time.Hour
+
+// listSpells are the times of a cause: from its first event to its last one, without its long
+// pauses. What may have lasted has none, and what was too often to keep all of it.
+func listSpells(f *rules.Finding) []timeline.Window {
+	var events []timeline.Window
+	lasting := f.Open
+	for i := range f.Chain {
+		step := &f.Chain[i]
+		if step.Role != "cause" && step.Role != "mechanism" {
+			continue
+		}
+		lasting = lasting || step.More > 0
+		for _, e := range step.Events {
+			if !e.Start.IsZero() {
+				events = append(events, findWindow(e))
+			}
+		}
+	}
+	if lasting || len(events) == 0 {
+		return []timeline.Window{f.Cause}
+	}
+	slices.SortFunc(events, func(a, b timeline.Window) int { return a.Start.Compare(b.Start) })
+	spells := []timeline.Window{{Start: f.Cause.Start, End: events[0].End}}
+	for _, e := range events[1:] {
+		last := &spells[len(spells)-1]
+		if e.Start.Sub(last.End) > longPause {
+			spells = append(spells, e)
+		} else if e.End.After(last.End) {
+			last.End = e.End
+		}
+	}
+	spells[len(spells)-1].End = f.Cause.End
+	return spells
 }
 
 // findWithSymptom returns the stalls, as indices, of which something that lasted for w may be a

@@ -204,7 +204,11 @@ func (s *story) newPart(f *rules.Finding) *part {
 	p := &part{Finding: Finding{Finding: *f, Role: language.Contributing}, rule: s.catalog.Rule(f.Rule)}
 	p.Chain, p.Notes = slices.Clone(f.Chain), slices.Clip(f.Notes) // what is added here is not the rule's
 	if undated := f.Cause.Start.IsZero(); !undated {
-		p.stalls = s.stalls.findCausedBy(f.Cause, f.Open)
+		for _, spell := range listSpells(f) {
+			p.stalls = append(p.stalls, s.stalls.findCausedBy(spell, f.Open)...)
+		}
+		slices.Sort(p.stalls)
+		p.stalls = slices.Compact(p.stalls)
 		// A relist that completed after the recovery was not held up any more.
 		over, near := p.findRecovery(), len(p.stalls)
 		p.stalls = slices.DeleteFunc(p.stalls, func(i int) bool {

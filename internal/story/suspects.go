@@ -65,9 +65,19 @@ type signKey struct {
 
 // sign is what the events of one rank say against one container, sandbox or pod in one stall.
 type sign struct {
-	first    *suspectEvent // says why
-	count    int
-	evidence []event.Quote
+	first  *suspectEvent // says why
+	count  int
+	quoted [maxSuspectQuotes]*event.Event // the first with a line; nil for no more
+}
+
+// evidence are the lines of a sign.
+func (g *sign) evidence() (all []event.Quote) {
+	for _, e := range g.quoted {
+		if e != nil {
+			all = append(all, e.Evidence[0])
+		}
+	}
+	return all
 }
 
 // listSuspects names, for each stall that has no root, at which containers, sandboxes or pods it
@@ -133,8 +143,8 @@ func (s *story) countSigns(stall int, near []*suspectEvent, room []sign) []sign 
 			numbers = append(numbers, e.sign)
 		}
 		g.count++
-		if len(e.event.Evidence) > 0 && len(g.evidence) < maxSuspectQuotes {
-			g.evidence = append(g.evidence, e.event.Evidence[0])
+		if i := slices.Index(g.quoted[:], nil); i >= 0 && len(e.event.Evidence) > 0 {
+			g.quoted[i] = e.event
 		}
 	}
 	all := make([]sign, len(numbers))
@@ -240,7 +250,7 @@ func chooseSuspects(stall int, signs []sign) []Suspect {
 		if g.count > 1 {
 			why += fmt.Sprintf(" (%d×)", g.count)
 		}
-		chosen = append(chosen, Suspect{Stall: stall, What: a.what, ID: a.id, Why: why, Evidence: g.evidence})
+		chosen = append(chosen, Suspect{Stall: stall, What: a.what, ID: a.id, Why: why, Evidence: g.evidence()})
 	}
 	return chosen
 }

@@ -63,7 +63,7 @@ func isOfDocker(d *stackdump.Dump) bool {
 // goroutines that wait for something outside their process. Program is the
 // component that wrote it; empty when that is not known. The events have no times: see Date.
 func Dump(dst []event.Event, d *stackdump.Dump, program string) []event.Event {
-	o := dumpObserver{d: d, component: program, graph: d.Graph(Holds), tells: map[*funcname.Name]tells{}}
+	o := dumpObserver{d: d, component: program, graph: d.Graph(Holds()), tells: map[*funcname.Name]tells{}}
 	o.chosen = isChosenOfProfile(d)
 	o.excerpt = d.IsExcerpt() || o.chosen
 	locked := map[int]bool{}

@@ -1,12 +1,14 @@
 package goroutines
 
 import (
+	"sync"
+
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
 // Holds is the catalogue of locks whose holder often shows no address of theirs: by program and
 // version, who holds which of its locks while it does what.
-var Holds = holdCatalogue()
+var Holds = sync.OnceValue(func() stackdump.Catalogue { return stackdump.NewCatalogue(holdRows()...) })
 
 // dockerHolds: functions of dockerd that keep a container's lock while they
 // call out (moby daemon/start.go, kill.go, monitor.go, pause.go, stop.go, rename.go; 17.05 to 28).
@@ -63,7 +65,7 @@ const crioStopLoop = "oci.(*runtimeOCI).StopLoopForContainer"
 // boltPackages are go.etcd.io/bbolt and coreos/bbolt, and boltdb/bolt before 2018.
 var boltPackages = []string{"bbolt", "bolt"}
 
-func holdCatalogue() []stackdump.Hold {
+func holdRows() []stackdump.Hold {
 	var all []stackdump.Hold
 	for _, f := range dockerHolds {
 		for _, lock := range []string{"daemon.(*Daemon).", "container.(*State).", "container.(*Container)."} {

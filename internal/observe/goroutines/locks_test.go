@@ -31,7 +31,7 @@ func TestLocks(t *testing.T) {
 			require.Empty(t, d.Skips)
 			require.False(t, d.Incomplete)
 			var held []string
-			for _, l := range d.Locks(Holds) {
+			for _, l := range d.Locks(Holds()) {
 				for _, h := range l.Holders {
 					held = append(held, strconv.FormatUint(d.Goroutines[h.Goroutine].ID, 10))
 				}
@@ -52,7 +52,7 @@ type held map[[2]string]string
 
 func holdersOf(d *stackdump.Dump) held {
 	all := held{}
-	for _, l := range d.Locks(Holds) {
+	for _, l := range d.Locks(Holds()) {
 		for _, h := range l.Holders {
 			all[[2]string{l.Addr, strconv.FormatUint(d.Goroutines[h.Goroutine].ID, 10)}] = h.Certainty
 		}

@@ -213,3 +213,57 @@ func (d *Digest) holds(one known) bool {
 	}
 	return false
 }
+
+// Wholes finds the dumps that may hold all goroutines of one that lost some.
+type Wholes struct {
+	holders map[known][]int32 // of a few goroutines: the dumps that show them, by number
+}
+
+// maxProbes bounds the goroutines of a dump that are looked for in the others.
+const maxProbes = 8
+
+// FindWholes looks for them among all dumps. Of which ones it will be asked, lost says.
+func FindWholes(all []*Digest, lost func(i int) bool) Wholes {
+	w := Wholes{map[known][]int32{}}
+	for i, d := range all {
+		if lost(i) {
+			for one := range d.probes() {
+				w.holders[one] = nil
+			}
+		}
+	}
+	for i := 0; i < len(all) && len(w.holders) > 0; i++ {
+		for j := range all[i].goroutines {
+			one := all[i].identify(&all[i].goroutines[j])
+			holders, asked := w.holders[one]
+			if asked && (len(holders) == 0 || holders[len(holders)-1] != int32(i)) {
+				w.holders[one] = append(holders, int32(i))
+			}
+		}
+	}
+	return w
+}
+
+// Of are the dumps, by number and in order, that may hold all goroutines of a dump: those with the
+// rarest of them.
+func (w *Wholes) Of(d *Digest) (fewest []int32) {
+	first := true
+	for one := range d.probes() {
+		if holders := w.holders[one]; first || len(holders) < len(fewest) {
+			first, fewest = false, holders
+		}
+	}
+	return fewest
+}
+
+// probes yields some goroutines of a dump, from all over it.
+func (d *Digest) probes() iter.Seq[known] {
+	return func(yield func(known) bool) {
+		step := max(1, len(d.goroutines)/maxProbes)
+		for i := 0; i < len(d.goroutines); i += step {
+			if !yield(d.identify(&d.goroutines[i])) {
+				return
+			}
+		}
+	}
+}

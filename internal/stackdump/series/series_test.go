@@ -118,3 +118,19 @@ func TestIsPartOf(t *testing.T) {
 	require.False(t, digest("3 [select]").IsPartOf(whole))
 	require.False(t, digest().IsPartOf(whole))
 }
+
+// The dumps that may hold a part are those with the rarest of its goroutines.
+func TestFindWholes(t *testing.T) {
+	digest := func(ids ...int) *series.Digest {
+		var text strings.Builder
+		for _, id := range ids {
+			fmt.Fprintf(&text, "goroutine %d [select]:\nmain.f(0xc000100180)\n\t/x.go:1 +0x1\n\n", id)
+		}
+		return series.NewDigest(stackdump.Parse(stackdump.Source{File: "f", Text: text.String()}))
+	}
+	all := []*series.Digest{digest(1, 2, 3), digest(1, 4), digest(1, 3), digest(1, 5, 6), digest()}
+	wholes := series.FindWholes(all, func(i int) bool { return i >= 2 })
+	require.Equal(t, []int32{0, 2}, wholes.Of(all[2]))
+	require.Equal(t, []int32{3}, wholes.Of(all[3]))
+	require.Empty(t, wholes.Of(all[4]))
+}

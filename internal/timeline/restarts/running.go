@@ -3,10 +3,12 @@ package restarts
 import (
 	"cmp"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/reach"
 )
 
 const (
@@ -29,6 +31,14 @@ type life struct {
 	own                bool      // it runs in the cgroup of a unit
 	start, seen, until time.Time // until it is taken to run
 	ready              time.Time // since when it is known to serve; zero for never
+	settled            bool      // ready, and until by what tells of its end, have been looked for
+}
+
+// runtime is what is known of the processes of one runtime.
+type runtime struct {
+	lives  []life
+	times  reach.Index    // of the lives, in which the runtime is taken to run
+	events []*event.Event // what tells of its starts and ends, and the calls that it answered, in the order of time
 }
 
 // MarkRunning tells apart what a client of a runtime sees alike. A call that finds nobody at the
@@ -37,17 +47,20 @@ type life struct {
 // file: the event then says that the runtime runs, and no more that it is gone. MarkRunning returns
 // the events without those that say the same of collect where no such call is known.
 func MarkRunning(events []*event.Event) []*event.Event {
-	lives := livesOfRuntimes(events)
+	var runtimes map[string]*runtime // nil until there is such a call
 	marked := map[string]bool{}
 	for _, e := range events {
 		name := e.FieldText(event.FieldGone)
 		if ownSockets[name] == "" || !e.Start.Known || !strings.Contains(e.FieldText(event.FieldError), ownSockets[name]) {
 			continue
 		}
-		i := slices.IndexFunc(lives, func(l life) bool { return l.daemon == name && l.runsAt(e.Start.T) })
+		if runtimes == nil {
+			runtimes = findRuntimes(events)
+		}
+		l := runtimes[name].findLife(e.Start.T)
 		switch {
-		case i < 0:
-		case e.FieldText(event.FieldNoFile) != "true" || !lives[i].servesAt(e.Start.T):
+		case l == nil:
+		case e.FieldText(event.FieldNoFile) != "true" || !l.servesAt(e.Start.T):
 			e.AddFields(event.FieldAlive.Bool(true))
 		default:
 			marked[name] = true
@@ -76,57 +89,115 @@ func (l *life) servesAt(t time.Time) bool {
 	return !l.ready.IsZero() && !t.Before(l.ready.Add(staleError))
 }
 
-// livesOfRuntimes are the processes of which somebody saw that they ran. A runtime that somebody
-// has started by hand, beside the unit's or in its place, listens elsewhere: where systemd knows
-// the unit of one process, or says that the unit has none, a process outside of it is not the
-// unit's.
-func livesOfRuntimes(events []*event.Event) (all []life) {
+// findRuntimes finds the runtimes that are units of their own, with the processes of which somebody
+// saw that they ran. A runtime that somebody has started by hand, beside the unit's or in its
+// place, listens elsewhere: where systemd knows the unit of one process, or says that the unit has
+// none, a process outside of it is not the unit's.
+func findRuntimes(events []*event.Event) map[string]*runtime {
+	all := map[string]*runtime{}
+	for name := range ownSockets {
+		all[name] = &runtime{}
+	}
+	for _, l := range livesOfRuntimes(events) {
+		all[l.daemon].lives = append(all[l.daemon].lives, l)
+		all[l.daemon].times.Add(reach.Moment(l.start), reach.Moment(l.until))
+	}
 	for _, e := range events {
-		if e.Kind != event.KindDaemonStart || !e.Start.Known || e.Start.Lacks != 0 {
+		if !e.Start.Known || e.Kind != event.KindCRICall && e.Kind != event.KindUnitStart && !slices.Contains(ends, e.Kind) {
 			continue
 		}
-		age, ok := e.Get(event.FieldAge)
-		if seconds, number := age.Number(); ok && number {
-			seen := e.Start.T.Add(time.Duration(seconds * float64(time.Second)))
-			all = append(all, life{
-				daemon: e.FieldText(event.FieldDaemon), pid: e.IDs.PID, own: e.FieldText(event.FieldUnit) != "",
-				start: e.Start.T, seen: seen, until: seen.Add(seenLong),
-			})
+		names := []string{e.FieldText(event.FieldDaemon), e.FieldText(event.FieldRuntime), e.Component}
+		for i, name := range names {
+			if r := all[name]; r != nil && !slices.Contains(names[:i], name) {
+				r.events = append(r.events, e)
+			}
 		}
 	}
-	strangers := func(l life) bool {
-		return !l.own && (hasNoProcess(events, &l) || slices.ContainsFunc(all, func(other life) bool {
-			return other.own && other.daemon == l.daemon && other.runsAt(l.seen)
-		}))
-	}
-	all = slices.DeleteFunc(slices.Clone(all), strangers)
-	for i := range all {
-		all[i].addReady(events)
-		all[i].cutAtEnd(events)
+	for _, r := range all {
+		slices.SortStableFunc(r.events, func(a, b *event.Event) int { return a.Start.T.Compare(b.Start.T) })
 	}
 	return all
 }
 
-// hasNoProcess says that by systemd the unit of a daemon had no main process when somebody saw one.
-func hasNoProcess(events []*event.Event, l *life) bool {
-	return slices.ContainsFunc(events, func(e *event.Event) bool {
-		if e.Kind != event.KindUnit || e.FieldText(event.FieldDaemon) != l.daemon || !e.Start.Known || e.Start.Lacks != 0 {
-			return false
+// findLife is the first process of which somebody saw that it ran, and that ran at a time; nil for
+// none.
+func (r *runtime) findLife(t time.Time) *life {
+	at := reach.Moment(t)
+	for i := r.times.Next(0, at, at); i < len(r.lives); i = r.times.Next(i+1, at, at) {
+		l := &r.lives[i]
+		if !l.settled {
+			l.settled = true
+			l.addReady(r.eventsFrom(l.start.Add(-bootSlack)))
+			l.cutAtEnd(r.eventsFrom(l.seen))
+			r.times.Set(i, reach.Moment(l.start), reach.Moment(l.until))
 		}
-		none := e.FieldText(event.FieldState) == "failed" || slices.Contains(withoutProcess, e.FieldText(event.FieldSub))
-		return none && e.Last().T.Sub(l.seen).Abs() <= seenLong
+		if l.runsAt(t) {
+			return l
+		}
+	}
+	return nil
+}
+
+// eventsFrom are the events that do not start before a time.
+func (r *runtime) eventsFrom(t time.Time) []*event.Event {
+	first := sort.Search(len(r.events), func(i int) bool { return !r.events[i].Start.T.Before(t) })
+	return r.events[first:]
+}
+
+// livesOfRuntimes are the processes of runtimes that are units of their own.
+func livesOfRuntimes(events []*event.Event) (all []life) {
+	own, without := map[string]*reach.Index{}, map[string]*reach.Index{} // when a unit had a process, and had none
+	for name := range ownSockets {
+		own[name], without[name] = &reach.Index{}, &reach.Index{}
+	}
+	for _, e := range events {
+		daemon := e.FieldText(event.FieldDaemon)
+		if ownSockets[daemon] == "" || !e.Start.Known || e.Start.Lacks != 0 {
+			continue
+		}
+		if hasNoProcess(e) {
+			at := e.Last().T
+			without[daemon].Add(reach.Moment(at.Add(-seenLong)), reach.Moment(at.Add(seenLong)))
+		}
+		age, ok := e.Get(event.FieldAge)
+		if seconds, number := age.Number(); e.Kind == event.KindDaemonStart && ok && number {
+			seen := e.Start.T.Add(time.Duration(seconds * float64(time.Second)))
+			all = append(all, life{
+				daemon: daemon, pid: e.IDs.PID, own: e.FieldText(event.FieldUnit) != "",
+				start: e.Start.T, seen: seen, until: seen.Add(seenLong),
+			})
+			if l := &all[len(all)-1]; l.own {
+				own[daemon].Add(reach.Moment(l.start), reach.Moment(l.until))
+			}
+		}
+	}
+	return slices.DeleteFunc(all, func(l life) bool {
+		at := reach.Moment(l.seen)
+		return !l.own && (without[l.daemon].Has(at) || own[l.daemon].Has(at))
 	})
+}
+
+// hasNoProcess says that by systemd the unit of a daemon has no main process.
+func hasNoProcess(e *event.Event) bool {
+	return e.Kind == event.KindUnit &&
+		(e.FieldText(event.FieldState) == "failed" || slices.Contains(withoutProcess, e.FieldText(event.FieldSub)))
 }
 
 // withoutProcess are the states of a unit that has no main process, or not yet.
 var withoutProcess = []string{"dead", "start-pre", "auto-restart", "auto-restart-queued"}
 
-// cutAtEnd cuts the time for which a process is taken to run at what tells of its end.
+// ends are the kinds of events that tell of the end of a process.
+var ends = []event.Kind{event.KindUnitStop, event.KindUnitExit, event.KindCrash, event.KindOOMKill, event.KindDaemonStart, event.KindUnitStarting, event.KindDaemonBoot}
+
+// cutAtEnd cuts the time for which a process is taken to run at what tells of its end. The events
+// are in the order of time.
 func (l *life) cutAtEnd(events []*event.Event) {
-	ends := []event.Kind{event.KindUnitStop, event.KindUnitExit, event.KindCrash, event.KindOOMKill, event.KindDaemonStart, event.KindUnitStarting, event.KindDaemonBoot}
 	for _, e := range events {
+		if !e.Start.T.Before(l.until) {
+			return
+		}
 		name := cmp.Or(e.FieldText(event.FieldDaemon), e.FieldText(event.FieldRuntime), e.Component)
-		if slices.Contains(ends, e.Kind) && name == l.daemon && e.Start.T.After(l.seen) && e.Start.T.Before(l.until) {
+		if slices.Contains(ends, e.Kind) && name == l.daemon && e.Start.T.After(l.seen) {
 			l.until = e.Start.T
 		}
 	}
@@ -135,10 +206,13 @@ func (l *life) cutAtEnd(events []*event.Event) {
 // addReady finds since when a process is known to serve: its own line that it is ready, systemd's
 // about a unit that tells it, or a call that it had answered. A runtime that starts makes the file
 // of its socket late. What an earlier process did does not count: one with another number, or one
-// that has ended since.
+// that has ended since. The events are in the order of time, from bootSlack before its start on.
 func (l *life) addReady(events []*event.Event) {
 	for _, e := range events {
-		if !e.Start.Known || e.Start.Lacks != 0 || e.Start.T.Before(l.start.Add(-bootSlack)) || e.Last().T.After(l.seen) {
+		if e.Start.T.After(l.seen) {
+			return
+		}
+		if e.Start.Lacks != 0 || e.Last().T.After(l.seen) {
 			continue
 		}
 		own, at := e.FieldText(event.FieldDaemon) == l.daemon, e.Last().T

@@ -67,3 +67,26 @@ func TestMarkRunningBelievesTheUnit(t *testing.T) {
 	MarkRunning([]*event.Event{second, unit, call})
 	require.Empty(t, call.FieldText(event.FieldAlive))
 }
+
+// TestManyProcesses: of each process only the events near it are looked at.
+func TestManyProcesses(t *testing.T) {
+	const n = 15_000
+	var events, calls []*event.Event
+	for i := range n {
+		at := time.Duration(i) * 10 * time.Minute
+		process, call := unitEvent(event.KindDaemonStart, at), unitEvent(event.KindCRIError, at+2*time.Minute)
+		process.AddFields(event.FieldAge.Number(time.Minute.Seconds()))
+		call.Fields = []event.Field{
+			event.FieldGone.Text("containerd"), event.FieldNoFile.Bool(true),
+			event.FieldError.Text("dial unix /run/containerd/containerd.sock: connect: no such file or directory"),
+		}
+		stopped := unitEvent(event.KindUnitStop, at+3*time.Minute)
+		events, calls = append(events, process, unitEvent(event.KindUnitStart, at), call, stopped), append(calls, call)
+	}
+	start := time.Now()
+	MarkRunning(events)
+	require.Less(t, time.Since(start), 3*time.Second)
+	for _, call := range calls {
+		require.Equal(t, "containerd", call.FieldText(event.FieldRuns))
+	}
+}
