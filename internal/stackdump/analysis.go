@@ -10,8 +10,7 @@ import (
 type era uint8
 
 const (
-	// stackArgs: up to Go 1.16 arguments live on the stack, all words are printed flat and are
-	// usually right.
+	// stackArgs: up to Go 1.16 arguments are words on the stack, printed flat and usually right.
 	stackArgs era = iota
 	// unmarked: Go 1.17 prints registers' spill slots, dead ones too, without saying so.
 	unmarked
@@ -24,14 +23,12 @@ const maxOffset = 1024
 
 // analysis finds the locks of one dump among Dump.Goroutines[lo:hi].
 type analysis struct {
-	dump   *Dump
-	lo, hi int
-	cut    bool // goroutines may be missing
-	rows   Catalogue
-	era    era
-	// unproven says that the dump does not show its era: what stands where a receiver should may be
-	// anything.
-	unproven bool
+	dump     *Dump
+	lo, hi   int
+	cut      bool // goroutines may be missing
+	rows     Catalogue
+	era      era
+	unproven bool // the dump does not show its era: what stands for a receiver may be anything
 	waits    []wait
 	waitOf   []int32      // goroutine, from lo on, to index into waits; -1 for none
 	lockOf   []*lockState // goroutine, from lo on, to the lock it waits for; nil for none
