@@ -38,6 +38,7 @@ type KernelTraces struct {
 	made     []event.Event
 	lockups  map[event.Pos]*lockup // by their first lines
 	memory   shortage              // the last report
+	scopes   map[event.Pos]shortOf // of all reports, by their first lines
 	quiet    int                   // records of the kernel since the last line of a trace
 	near     int                   // lines that are still wanted whatever they hold, as a frame may hold nothing but a name
 }
@@ -198,6 +199,12 @@ func (k *KernelTraces) noteEdge(text, caller string, r *event.Record, quote even
 	}
 	if e, ok := k.memory.takeLine(text, r, quote); ok && len(k.made) < maxMade {
 		k.made = append(k.made, e)
+	}
+	if scope := k.memory.scopeOf(text); scope != "" && len(k.scopes) < maxLockups {
+		if k.scopes == nil {
+			k.scopes = map[event.Pos]shortOf{}
+		}
+		k.scopes[k.memory.first] = shortOf{scope, quote}
 	}
 	report := readFault(text)
 	if report == nil && r.Unit == "" {
