@@ -114,6 +114,7 @@ const (
 	FieldIOMax          Key = "io_max"
 	FieldItem           Key = "item"
 	FieldKernel         Key = "kernel"
+	FieldKernelPercent  Key = "kernel_percent"
 	FieldKilled         Key = "killed"
 	FieldLag            Key = "lag"
 	FieldLasted         Key = "lasted"

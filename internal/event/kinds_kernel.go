@@ -4,6 +4,7 @@ package event
 const (
 	KindOOMKill         Kind = "kernel.oom-kill"
 	KindOutOfMemory     Kind = "kernel.out-of-memory"
+	KindCgroupMemory    Kind = "kernel.cgroup-memory"
 	KindHungTask        Kind = "kernel.hung-task"
 	KindKernelFrame     Kind = "kernel.frame"
 	KindForkRejected    Kind = "kernel.fork-rejected"
@@ -46,7 +47,11 @@ var kernelKinds = []KindInfo{
 	}},
 	{Kind: KindOutOfMemory, About: "the kernel found no memory and looked for a process to kill, or systemd-oomd killed a cgroup; the line of a process that was killed is not there", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldComm, "name of the process that needed memory"),
+		oneOf(FieldScope, "what had no memory left, where the stack below shows it", "node", "cgroup"),
 		text(FieldUnit, "of which systemd says that processes were killed"),
+	}},
+	{Kind: KindCgroupMemory, About: "a memory cgroup reached its limit, and most of its memory is the kernel's own, which no process can give back", IDs: ofLine, Fields: []FieldInfo{
+		measure(FieldKernelPercent, "%", "the share that is the kernel's own, 50 at least"),
 	}},
 	{Kind: KindHungTask, About: "the kernel's watchdog found a task that stays in D state", IDs: ofLine, Fields: []FieldInfo{
 		comm,

@@ -172,7 +172,7 @@ var kubeletKinds = []KindInfo{
 		truth(FieldDeadline, "whether a call ran into its time limit"),
 		text(FieldCgroup, "the cgroup"),
 	}, lostRuntime)},
-	{Kind: KindStartFailed, About: "the kubelet, or the program that holds it, ends: mostly because it refuses its configuration or its node", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindStartFailed, About: "the kubelet, or the program that holds it, ends: mostly because it refuses its configuration or its node; with the reason internal it runs on without one of its parts", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldReason, "what it refuses, or cannot do without", startFailures...),
 		text(FieldError, "as written"),
 	}},
@@ -230,7 +230,7 @@ var kubeletKinds = []KindInfo{
 // startFailures are the reasons for which a kubelet does not start, as far as its error shows them.
 var startFailures = []string{
 	"descriptors", "cgroup-v1", "swap", "cgroup-driver", "flag", "certificate", "config", "state", "cri", "runtime", "port", "disk", "memory",
-	"cgroup", "rbac", "setup", "other",
+	"cgroup", "rbac", "setup", "internal", "other",
 }
 
 // apiFailures are the reasons for which a request to the API server fails: nobody listens, no

@@ -235,10 +235,10 @@ func (k *kernelTraces) addRecord(rec *event.Record) {
 	}
 }
 
-// tellMore adds to the lockups of CPUs what the lines below say of them.
+// tellMore adds to lockups of CPUs, and to lacks of memory, what the lines below say of them.
 func (k kernelTraces) tellMore(events *kept.Events) {
 	for _, t := range k {
-		if !t.HasLockups() {
+		if !t.KnowsMore() {
 			continue
 		}
 		for e := range events.All() {

@@ -438,6 +438,9 @@ func (t *textCount) isProse() bool {
 // markdownSign starts a heading, a fence or a row of a table.
 var markdownSign = regexp.MustCompile("^(#{1,6} \\S|```|~~~|\\|[ -]|[-*] \\[[ x]\\] )")
 
+// callTree is a line of the tree that perf report draws; it looks like a row of a table.
+var callTree = regexp.MustCompile(`^\|( {3,}|--[\d.]+%--)[\w.$]*\s*$`)
+
 // machineSign stands in lines that programs write: frames and addresses, pairs, columns, prompts.
 var machineSign = regexp.MustCompile(`\+0x[0-9a-f]+|\[<|^goroutine \d+|\.go:\d+|^\S+\(.*\)\s*=|^\s*[\w.-]+=\S+$|^\s*"?[\w /().-]+"?: {2,}\S|\S {3,}\S+ {2,}\S|^[\[({<]|[{\[]$|^[$#%] |rpc error: code = | \(0x[0-9a-f]+`)
 
@@ -454,6 +457,8 @@ func countText(head *lines.Head) (t textCount) {
 		case len(line) == 0:
 		case logs.HasHeader(line) || IsJSONLog(line):
 			t.logs++
+		case line[0] == '|' && callTree.Match(line):
+			t.machine++
 		case markdownSign.Match(line):
 			t.markdown++
 		case machineSign.Match(line):

@@ -239,7 +239,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if bare := strings.TrimSpace(string(line[:min(len(line), 4)])); (bare == "$" || bare == "#") && len(line) < 4 && s.next.Command != "" {
 		return true // a prompt at which nothing was typed
 	}
-	if s.listing.EndsBefore(line, s.next.Filled > 0) || s.beginsUnit(line) || s.stacks.changesAt(line) {
+	if s.listing.EndsBefore(line, s.next.Filled > 0) || s.beginsUnit(line) || s.stacks.changesAt(line) || s.endsStack(line) {
 		return true
 	}
 	quote := event.Quote{Pos: event.Pos{File: s.in.Path, Line: s.line + 1}, Text: lines.Clip(line)}
@@ -269,6 +269,12 @@ func (s *Sections) endsStatus(line []byte) bool {
 	text, _ := s.r.Peek(maxSectionHead)
 	s.status = samples.BeginsStatus(text)
 	return s.status && s.next.Filled > 0
+}
+
+// endsStack says that the stack of a thread, which a command printed, ends before a line: that file
+// holds frames and nothing else, and behind it somebody writes on.
+func (s *Sections) endsStack(line []byte) bool {
+	return s.stacks == kernelStack && strings.HasSuffix(s.next.As, "/stack") && !isKernelFrame(line)
 }
 
 // stackKind is whose stacks the lines before are. A ticket may have those of a thread in the kernel
@@ -395,13 +401,13 @@ func fenceBefore(line []byte) int {
 	return 0
 }
 
-// isFence says that a line stands before or behind what was pasted into a page: of Markdown, or of
-// Jira and Confluence.
+// isFence says that a line stands before or behind what was pasted into a page: of Markdown, Jira
+// and Confluence, or of Jekyll and Hugo, which make pages of Markdown.
 func isFence(line []byte) bool {
 	if c := line[0]; c != '`' && c != '~' && c != '{' && c != '<' {
 		return false
 	}
-	return lines.StartsWith(line, "```", "~~~", "{noformat", "{code", "<details", "</details>", "<summary>")
+	return lines.StartsWith(line, "```", "~~~", "{noformat", "{code", "{% highlight", "{% endhighlight", "{{< highlight", "{{< /highlight", "<details", "</details>", "<summary>")
 }
 
 // promptStrength is how sure a line is one with a prompt.

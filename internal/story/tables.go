@@ -98,7 +98,7 @@ const fullPercent = 99
 // strongKinds are the kinds of events that say most where no cause is named, the strongest first.
 var strongKinds = []event.Kind{
 	event.KindManagerCrash, event.KindHungTask, event.KindBlockError, event.KindIOError, event.KindServerSilent, event.KindSoftLockup, event.KindForkRejected,
-	event.KindForkFailed, event.KindNoMemory, event.KindCgroupFailed, event.KindCrash, event.KindOOMKill, event.KindOutOfMemory, event.KindLockCycle, event.KindThreadSample,
+	event.KindForkFailed, event.KindNoMemory, event.KindCgroupFailed, event.KindCrash, event.KindCgroupMemory, event.KindOOMKill, event.KindOutOfMemory, event.KindLockCycle, event.KindThreadSample,
 	event.KindBusLimit, event.KindQueueFull, event.KindBusUnsupported, event.KindPendingReplies,
 	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed, event.KindCleanupKilled,
 	event.KindExitFailed, event.KindExitLost, event.KindAnswerLate, event.KindGuestLost, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitTimeout, event.KindMountFailed, event.KindUnitStartFailed, event.KindUnitExit,

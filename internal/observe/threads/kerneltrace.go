@@ -27,8 +27,8 @@ import (
 //	RSP: 002b:000000c0020969d0 EFLAGS: 00000202 ORIG_RAX: 00000000000000a6
 //
 // In a text that somebody put together it also finds the stacks of crash, of perf script and of
-// /proc/PID/stack below the command that printed it. It makes one event of each thread. The zero
-// value is ready.
+// /proc/PID/stack below the command that printed it. It makes one event of each thread, and one of
+// a memory cgroup that is full of the kernel's own memory. The zero value is ready.
 type KernelTraces struct {
 	open     map[string]*kernelTrace // by who printed it, see callerOf
 	hung     map[string]hungReport   // the last, of each
@@ -37,6 +37,8 @@ type KernelTraces struct {
 	dumps    Samples
 	made     []event.Event
 	lockups  map[event.Pos]*lockup // by their first lines
+	memory   shortage              // the last report
+	scopes   map[event.Pos]shortOf // of all reports, by their first lines
 	quiet    int                   // records of the kernel since the last line of a trace
 	near     int                   // lines that are still wanted whatever they hold, as a frame may hold nothing but a name
 }
@@ -95,7 +97,7 @@ func (k *KernelTraces) Want(line []byte) bool {
 }
 
 // traceParts are what lines of a trace hold that do not begin one.
-var traceParts = [][]byte{[]byte("+0x"), []byte(" 0x"), []byte("RIP: "), []byte(" Comm: ")}
+var traceParts = [][]byte{[]byte("+0x"), []byte(" 0x"), []byte("RIP: "), []byte(" Comm: "), usageMark}
 
 // Add takes the next wanted record.
 func (k *KernelTraces) Add(r *event.Record) {
@@ -191,6 +193,18 @@ func (k *KernelTraces) noteEdge(text, caller string, r *event.Record, quote even
 			k.countStrayLine()
 		}
 		return true
+	}
+	if strings.Contains(text, beginsShortage) {
+		k.countStrayLine()
+	}
+	if e, ok := k.memory.takeLine(text, r, quote); ok && len(k.made) < maxMade {
+		k.made = append(k.made, e)
+	}
+	if scope := k.memory.scopeOf(text); scope != "" && len(k.scopes) < maxLockups {
+		if k.scopes == nil {
+			k.scopes = map[event.Pos]shortOf{}
+		}
+		k.scopes[k.memory.first] = shortOf{scope, quote}
 	}
 	report := readFault(text)
 	if report == nil && r.Unit == "" {

@@ -73,11 +73,14 @@ func isTaintedByLockup(text string) bool {
 	return false
 }
 
-// HasLockups says that there is a lockup of which [KernelTraces.TellMore] may know more.
-func (k *KernelTraces) HasLockups() bool { return len(k.lockups) > 0 }
+// KnowsMore says that there is a lockup or a lack of memory of which [KernelTraces.TellMore] may
+// know more.
+func (k *KernelTraces) KnowsMore() bool { return len(k.lockups)+len(k.scopes) > 0 }
 
-// TellMore adds to the event of the first line of a lockup what the lines below say.
+// TellMore adds to the event of the first line of a lockup, or of a lack of memory, what the lines
+// below say.
 func (k *KernelTraces) TellMore(e *event.Event) {
+	k.tellScope(e)
 	l := k.lockups[e.Pos()]
 	if l == nil || e.Kind != event.KindRCUStall && e.Kind != event.KindSoftLockup || e.Kind == event.KindRCUStall && e.FieldText(event.FieldOf) != "" {
 		return

@@ -63,7 +63,7 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		if !ok || a.what == "watch" && !strings.Contains(r.Raw, "reflector") && !strings.Contains(text, " *v1") {
 			continue
 		}
-		reason := cmp.Or(table.ErrorOf(r), scan.After(behind, "error: ", "err: ", ": "))
+		reason := cmp.Or(table.ErrorOf(r), bareError(behind), scan.After(behind, "error: ", "err: ", ": "))
 		if strings.HasPrefix(a.text, initCSINode) { // how long it tried stands before why it failed
 			reason = cmp.Or(scan.After(behind, "; caused by: "), behind)
 		}
@@ -95,6 +95,15 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		return e, !quiet
 	}
 	return event.Event{}, false
+}
+
+// bareError is the error of a line whose pairs have no quotation marks, as a page shows it or
+// somebody wrote it down:
+//
+//	Remotedialer proxy error; reconnecting... error=dial tcp 10.0.0.5:9345: connect: no route to host url=wss://10.0.0.5:9345/v1-rke2/connect
+func bareError(text string) string {
+	reason, _, _ := strings.Cut(scan.After(text, " error="), " url=")
+	return reason
 }
 
 // watchedType is the type of the objects that a kubelet lists and watches, as v1.Node.

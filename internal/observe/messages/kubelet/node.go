@@ -49,6 +49,9 @@ func startFailed(r *event.Record) (event.Event, bool) {
 		return event.Event{}, false // that of another program
 	}
 	reason = strings.TrimPrefix(reason, "failed to run Kubelet: ")
+	if strings.Contains(text, "kipping pod synchronization") {
+		return runsOn(strings.TrimSuffix(reason, "]")), true
+	}
 	why := startReason(reason)
 	e := event.New(event.KindStartFailed, "the kubelet does not start", event.FieldReason.Text(why), event.FieldError.Text(reason))
 	said := event.Event{Text: e.Text, Fields: repeated.LostRuntime(reason)}
@@ -57,6 +60,17 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	}
 	e.Text = said.Text
 	return e, reason != ""
+}
+
+// runsOn is a kubelet of which a part did not start, and which does not end by it (up to 1.8): it
+// says so every five seconds, and syncs no pod.
+//
+//	kubelet.go:1752] skipping pod synchronization - [Failed to start ContainerManager failed to initialise top level QOS containers: …: Unit kubepods-burstable.slice already exists.]
+func runsOn(reason string) event.Event {
+	return event.New(
+		event.KindStartFailed, "the kubelet runs without a part that did not start: "+reason, event.FieldReason.Text("internal"),
+		event.FieldError.Text(reason),
+	)
 }
 
 // ofKubelet says of the last word of a program of Kubernetes that does not name itself that it is a
