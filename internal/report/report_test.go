@@ -66,6 +66,27 @@ func TestGoldenScreen(t *testing.T) {
 	}
 }
 
+// What else is known is cut short before it is left out, however long the command is.
+func TestScreenShortensOthers(t *testing.T) {
+	shortened := false
+	for length := range 24 {
+		inc := stallWithoutCause()
+		inc.Result.Opening.Command = strings.Repeat("x", 1+80*length)
+		for _, rule := range []string{"a", "b"} {
+			inc.Result.Findings = append(inc.Result.Findings, story.Finding{Role: language.Contributing, Finding: rules.Finding{
+				Rule: rule, Verdict: language.Possible, Summary: rule + strings.Repeat(" disk that is slow", 6),
+			}})
+		}
+		var out bytes.Buffer
+		require.NoError(t, report.Text(&out, inc, report.Options{}))
+		_, also, told := strings.Cut(out.String(), "\nalso      ")
+		require.True(t, !told || strings.HasPrefix(also, "possible: a disk"), out.String())
+		first, also, _ := strings.Cut(also, "\n")
+		shortened = shortened || told && strings.HasSuffix(first, " …") && strings.HasPrefix(also, "          possible: b disk")
+	}
+	require.True(t, shortened)
+}
+
 // Another cause that is likely is on the screen also where commands and steps fill it.
 func TestScreenKeepsProvenCauses(t *testing.T) {
 	inc := stallWithoutCause()

@@ -41,7 +41,7 @@ func writeScreen(w io.Writer, v *view) error {
 	end := slices.Concat([]string{""}, s.layAnswer("not read", s.view.describeLosses()), s.layMore())
 	told := s.view.listOthers()
 	others, next := s.layOthers(told, maxStepRows), s.layNext()
-	proven := s.layOthers(slices.DeleteFunc(told, func(o other) bool { return !o.proven }), 1)
+	proven := s.layOthers(slices.DeleteFunc(slices.Clone(told), func(o other) bool { return !o.proven }), 1)
 	steps := s.view.listSteps()
 	// What is never left out: another cause that is proven, the first step, the last, and a row
 	// that counts the others.
@@ -57,11 +57,12 @@ func writeScreen(w io.Writer, v *view) error {
 	} else {
 		next = nil
 	}
-	if rows := s.countRows(others) - s.countRows(proven); rows <= left {
-		left -= rows
-	} else {
-		others = proven
+	for _, others = range [][]string{others, s.layOthers(told, 1), proven} {
+		if s.countRows(others)-s.countRows(proven) <= left {
+			break
+		}
 	}
+	left -= s.countRows(others) - s.countRows(proven)
 	chain := s.layChain(steps, left+least)
 	for _, line := range slices.Concat(top, others, chain, next, end) {
 		fmt.Fprintln(out, line)
