@@ -2,6 +2,7 @@ package kept
 
 import (
 	"cmp"
+	"fmt"
 	"strings"
 	"time"
 
@@ -25,7 +26,7 @@ type Lives struct {
 	waiting  []life            // in the order of the lines, until it is known what came after them
 	ending   map[string][]life // what a runtime did with a container, by its id, until it is removed
 	kept     map[kindOfHost]int
-	samples  map[sample]int // slots
+	samples  map[sample]counting
 }
 
 // life is an event of a life that may be ordinary.
@@ -35,8 +36,15 @@ type life struct {
 }
 
 type kindOfHost struct {
-	kind event.Kind
-	host string
+	kind    event.Kind
+	host    string
+	sandbox bool // it is of a sandbox alone
+}
+
+// counting is the event of a sample, and its text without the number of the others.
+type counting struct {
+	slot int
+	text string
 }
 
 type sample struct {
@@ -119,21 +127,23 @@ func (l *Lives) Keep(e *event.Event, at event.Time) bool {
 // in that one.
 func (l *Lives) count(slot int) {
 	if l.kept == nil {
-		l.kept, l.samples = map[kindOfHost]int{}, map[sample]int{}
+		l.kept, l.samples = map[kindOfHost]int{}, map[sample]counting{}
 	}
 	e := l.events.At(slot)
-	kind := kindOfHost{e.Kind, e.Host}
+	kind := kindOfHost{e.Kind, e.Host, e.IDs.Container == ""}
 	if l.kept[kind]++; l.kept[kind] <= firstOfKind {
 		return
 	}
 	one := sample{kind, e.Start.T.Unix() / 60}
 	first, found := l.samples[one]
 	if !found {
-		l.samples[one] = slot
+		l.samples[one] = counting{slot, e.Text}
 		return
 	}
-	counts := l.events.At(first)
-	counts.SetField(event.FieldRepeats.Int(counts.Count() + 1))
+	counts := l.events.At(first.slot)
+	n := counts.Count()
+	counts.SetField(event.FieldRepeats.Int(n + 1))
+	counts.Text = fmt.Sprintf("%s, and %d more like it in this minute", first.text, n)
 	l.events.Drop(slot)
 }
 

@@ -77,6 +77,9 @@ func TestLivesOfJobs(t *testing.T) {
 	jobs := runJobs(l, func(string) bool { return true })
 	events, lines := l.count(event.KindTaskExit)
 	require.Equal(t, jobs, lines)
+	require.True(t, slices.ContainsFunc(slices.Collect(l.events.All()), func(e *event.Event) bool {
+		return e.Count() == 30 && e.Text == "container exited, and 29 more like it in this minute"
+	}))
 	const waiting = 20 * 30 // at the end it is not known what comes
 	require.Less(t, events, firstOfKind+120+waiting)
 }
