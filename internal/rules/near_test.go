@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -10,10 +11,8 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
-// TestTriesGrowWithEvents: what is far from the chosen events is not tried. No pair reaches the
-// quality that a certain order has, so that the search looks at all that may fit.
-func TestTriesGrowWithEvents(t *testing.T) {
-	cat := catalogOf(t, `
+// nearRule ties two steps to a third one, the first of them by what is put in.
+const nearRule = `
 id: near
 title: Near
 role: root
@@ -24,10 +23,15 @@ steps:
   - {id: two, role: symptom, text: x, kind: b}
   - {id: three, role: symptom, text: x, kind: c}
 edges:
-  - {from: one, to: two, gap: {max: 1s}}
+  - {from: one, to: two, %s}
   - {from: one, to: three, overlap: 1s}
 verdict: {likely: one and two and three}
-`)
+`
+
+// TestTriesGrowWithEvents: what is far from the chosen events is not tried. No pair reaches the
+// quality that a certain order has, so that the search looks at all that may fit.
+func TestTriesGrowWithEvents(t *testing.T) {
+	cat := catalogOf(t, fmt.Sprintf(nearRule, "gap: {max: 1s}"))
 	tries := func(n int) int {
 		var events []event.Event
 		for i := range n {
@@ -44,21 +48,7 @@ verdict: {likely: one and two and three}
 // TestTriesAfterOpenEvents: an event of which no end was seen, or no start, does not let in those
 // that are far from the chosen ones.
 func TestTriesAfterOpenEvents(t *testing.T) {
-	cat := catalogOf(t, `
-id: near
-title: Near
-role: root
-headline: "near"
-needs: [{any: [containerd.log], collect: c}]
-steps:
-  - {id: one, role: cause, text: x, kind: a}
-  - {id: two, role: symptom, text: x, kind: b}
-  - {id: three, role: symptom, text: x, kind: c}
-edges:
-  - {from: one, to: two, overlap: 1s}
-  - {from: one, to: three, overlap: 1s}
-verdict: {likely: one and two and three}
-`)
+	cat := catalogOf(t, fmt.Sprintf(nearRule, "overlap: 1s"))
 	tries := func(n int) int {
 		events := []event.Event{ev("b", when(-1), open), ev("c", when(-1), open)}
 		for i := range n {
