@@ -50,11 +50,12 @@ func newIndex(tl *timeline.Timeline) *index {
 		tested:   map[testKey]*tested{},
 		hits:     map[string]*hits{},
 		texts:    []string{""},
-		ids:      map[string]int32{"": 0},
+		ids:      make(map[string]int32, len(tl.Events)/2),
 
 		severalHosts: nameSeveralHosts(tl.Events),
 		oneMachine:   map[[2]string]bool{},
 	}
+	x.ids[""] = 0
 	if !slices.IsSortedFunc(x.events, compareEvents) {
 		x.events = slices.Clone(x.events) // the timeline keeps its order
 		slices.SortStableFunc(x.events, compareEvents)

@@ -193,9 +193,7 @@ func sharesSource(a, b string) bool {
 func (s *story) isRuntimeDead(answers *rules.Result) bool {
 	return s.findEnded() != nil || slices.ContainsFunc(answers.Hypotheses, func(h rules.Hypothesis) bool {
 		return h.Verdict >= language.Likely && slices.Contains(deadRuntime, h.Rule)
-	}) || slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
-		return isInKernel(e) || slices.ContainsFunc(deadRuntimeSigns, func(sign eventSort) bool { return sign.fits(e) })
-	})
+	}) || s.hasRuntimeInKernel() || s.hasAny(deadRuntimeSigns...)
 }
 
 // findEnded is the end of a runtime, or the first call that met nobody at its socket, after which
@@ -274,9 +272,7 @@ var beginnings = []event.Kind{
 
 // holdsThread says whether a thread of a daemon does not leave the kernel, or has a tracer already.
 func (s *story) holdsThread() bool {
-	return slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
-		return isInKernel(e) || slices.ContainsFunc(heldThreads, func(sign eventSort) bool { return sign.fits(e) })
-	})
+	return s.hasRuntimeInKernel() || s.hasAny(heldThreads...)
 }
 
 // listSources are the sources of which the bundle holds anything.
@@ -306,13 +302,11 @@ func (s *story) mustAsk(q *question, sources map[string]bool) bool {
 
 // showsSign says whether an event is a sign of what a question asks about.
 func (s *story) showsSign(q *question) bool {
-	for _, e := range s.timeline.Events {
-		fits := slices.ContainsFunc(q.signs, func(sign eventSort) bool { return sign.fits(e) })
-		if fits && (!q.inStall || s.mayBeInStall(e)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(q.signs, func(sign eventSort) bool {
+		return slices.ContainsFunc(s.listKind(sign.kind), func(e *event.Event) bool {
+			return sign.fits(e) && (!q.inStall || s.mayBeInStall(e))
+		})
+	})
 }
 
 // mayBeInStall says whether an event may tell of a stall: it lies in one, or has no time, or no

@@ -238,7 +238,7 @@ func (n *nextChooser) addKernelStacks() {
 // runtimeInKernel names the runtime of which a process is listed in state D, or of which the kernel
 // says that it has not run for long; empty for any other event.
 func runtimeInKernel(e *event.Event) string {
-	if isInKernel(e) {
+	if e.Kind == event.KindProcess && isInKernel(e) {
 		return e.Component
 	}
 	if comm := e.FieldText(event.FieldComm); e.Kind == event.KindHungTask && isRuntime(comm) {
@@ -247,9 +247,13 @@ func runtimeInKernel(e *event.Event) string {
 	return ""
 }
 
-// isInKernel says that a process of a runtime is listed in state D.
-func isInKernel(e *event.Event) bool {
-	return e.Kind == event.KindProcess && strings.HasPrefix(e.FieldText(event.FieldState), "D") && isRuntime(e.Component)
+// hasRuntimeInKernel says that a process of a runtime is listed in state D.
+func (s *story) hasRuntimeInKernel() bool {
+	return slices.ContainsFunc(s.listKind(event.KindProcess), isInKernel)
+}
+
+func isInKernel(process *event.Event) bool {
+	return strings.HasPrefix(process.FieldText(event.FieldState), "D") && isRuntime(process.Component)
 }
 
 func isRuntime(program string) bool {

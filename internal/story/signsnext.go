@@ -91,8 +91,7 @@ func (n *nextChooser) addPlugins() {
 			return
 		}
 	}
-	has := slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return failed.fits(e) })
-	if has && !n.listSources()["processes"] {
+	if n.hasAny(failed) && !n.listSources()["processes"] {
 		n.addMissing([]rules.Missing{{Source: "processes", Command: listPlugins, Note: wantPlugins}})
 	}
 }
@@ -129,7 +128,7 @@ func (n *nextChooser) addForCounts() {
 // addDriver asks for the kernel's log where a container did not start because of the NVIDIA driver.
 func (n *nextChooser) addDriver() {
 	failed := eventSort{kind: event.KindRuncFailed, fields: map[event.Key]string{event.FieldReason: "driver"}}
-	if slices.ContainsFunc(n.timeline.Events, failed.fits) && !n.hasWhole("kernel.log") {
+	if n.hasAny(failed) && !n.hasWhole("kernel.log") {
 		n.addMissing([]rules.Missing{{Source: "kernel.log", Command: readKernelLog, Note: wantXid}})
 	}
 }
@@ -225,8 +224,7 @@ func daemonOf(plugin string) string {
 
 // hasMuteClient says that a client of the runtime got no answer in its time.
 func (n *nextChooser) hasMuteClient() bool {
-	mute := eventSort{kind: event.KindCommandFailed, fields: pastDeadline}
-	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return mute.fits(e) })
+	return n.hasAny(eventSort{kind: event.KindCommandFailed, fields: pastDeadline})
 }
 
 // hasOpenStop says that a container or a sandbox is to stop and does not: the runtime, its shim or

@@ -140,6 +140,7 @@ var roleOrder = []language.Role{language.Root, language.NotReady, language.Link,
 type story struct {
 	catalog   *language.Catalog
 	timeline  *timeline.Timeline
+	kinds     map[event.Kind][]*event.Event // see listKind; nil until asked for
 	stalls    *stallIndex
 	complaint *event.Event // the kubelet's, that no stall covers and that was not over; nil for none
 	parts     []*part      // best first

@@ -2,6 +2,7 @@ package story
 
 import (
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -28,6 +29,22 @@ func (s *eventSort) fits(e *event.Event) bool {
 		}
 	}
 	return true
+}
+
+// hasAny says that the timeline has an event of one of the sorts.
+func (s *story) hasAny(sorts ...eventSort) bool {
+	return slices.ContainsFunc(sorts, func(sort eventSort) bool { return slices.ContainsFunc(s.listKind(sort.kind), sort.fits) })
+}
+
+// listKind lists the events of a kind, in order.
+func (s *story) listKind(kind event.Kind) []*event.Event {
+	if s.kinds == nil {
+		s.kinds = map[event.Kind][]*event.Event{}
+		for _, e := range s.timeline.Events {
+			s.kinds[e.Kind] = append(s.kinds[e.Kind], e)
+		}
+	}
+	return s.kinds[kind]
 }
 
 // suspicion is a sort of event that speaks against the container, sandbox or pod that it names,

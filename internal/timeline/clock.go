@@ -68,7 +68,9 @@ type reconciler struct {
 	// of all complete stamps. Both grow while other stamps are resolved.
 	written, stamped Window
 	modified         map[string]time.Time
-	incomplete       map[event.Lacks]sequences // by the largest part that is missing
+	incomplete       [1 << 4]sequences // by the largest part that is missing
+	asked            string            // the file that clockOf was asked about last, and its clock
+	answered         *clock
 }
 
 // reconcileClocks turns every stamp of the events and sources into a moment in UTC, and says how,
@@ -80,13 +82,13 @@ type reconciler struct {
 func reconcileClocks(events []*event.Event, sources []Source, o Options) []Clock {
 	r := &reconciler{
 		options: o, zones: countZones(sources, copiedLines(events), o.Zone), clocks: map[string]*clock{},
-		modified: map[string]time.Time{}, incomplete: map[event.Lacks]sequences{},
+		modified: map[string]time.Time{},
 	}
 	r.written = r.zones.pairs
 	r.collectStamps(events, sources)
 	for _, cy := range [...]*cycle{&always, &yearly, &daily} {
-		stamps := r.incomplete[cy.lacks]
-		if len(stamps) == 0 {
+		stamps := &r.incomplete[cy.lacks]
+		if len(stamps.of) == 0 {
 			continue
 		}
 		known := containerTimesOf(events, stamps) // those of the cycles before have their years by now
@@ -98,7 +100,7 @@ func reconcileClocks(events []*event.Event, sources []Source, o Options) []Clock
 		}
 	}
 	r.undoClockSteps(events, sources)
-	if len(r.incomplete[event.LacksBoot]) > 0 {
+	if len(r.incomplete[event.LacksBoot].of) > 0 {
 		// by a wall clock that runs through: the time since boot knows no steps
 		r.settleBoots(events, sources)
 	}
@@ -107,11 +109,15 @@ func reconcileClocks(events []*event.Event, sources []Source, o Options) []Clock
 }
 
 func (r *reconciler) clockOf(file string) *clock {
+	if r.answered != nil && r.asked == file { // events come file by file
+		return r.answered
+	}
 	c := r.clocks[file]
 	if c == nil {
 		c = &clock{zone: r.zones.zoneOf(file), sources: map[event.Lacks]string{}}
 		r.clocks[file] = c
 	}
+	r.asked, r.answered = file, c
 	return c
 }
 
@@ -165,9 +171,6 @@ func (r *reconciler) addStamp(p place, s stamp) {
 	c.dated = true
 	c.lacks |= s.main.Lacks
 	if part := largestPart(s.main.Lacks); part != 0 {
-		if r.incomplete[part] == nil {
-			r.incomplete[part] = sequences{}
-		}
 		r.incomplete[part].addStamp(p, s)
 		return
 	}
@@ -197,8 +200,8 @@ func (r *reconciler) evidenceWindow() Window {
 
 // addResolved makes evidence of stamps that now have their zone or their year. A year that nobody
 // knows is evidence for the other files, too: they then have the same one.
-func (r *reconciler) addResolved(qs sequences) {
-	for _, q := range qs {
+func (r *reconciler) addResolved(qs *sequences) {
+	for _, q := range qs.of {
 		for i := range q.stamps {
 			if t := q.stamps[i].main.T; event.Plausible(t) || isInvented(t) {
 				r.addEvidence(q.place, t)

@@ -24,10 +24,10 @@ type containerTimes struct {
 const minID = 6
 
 // containerTimesOf are the moments of the containers that the sequences name.
-func containerTimesOf(events []*event.Event, named sequences) containerTimes {
+func containerTimesOf(events []*event.Event, named *sequences) containerTimes {
 	l := containerTimes{map[string][]time.Time{}, map[string]string{}}
 	wanted := map[string]bool{} // the first digits of ids
-	for _, q := range named {
+	for _, q := range named.of {
 		for i := range q.stamps {
 			if e := q.stamps[i].event; e != nil && len(e.IDs.Container) >= minID {
 				wanted[e.IDs.Container[:minID]] = true

@@ -58,8 +58,9 @@ func incompleteLinesByFile(events []*event.Event) map[string][]*event.Event {
 	for _, e := range events {
 		if t := writtenAt(e); t.Known && t.Lacks != 0 && t.Lacks&(event.LacksDate|event.LacksBoot) == 0 &&
 			e.Text != "" {
-			if f := e.Pos().File; len(incomplete[f]) < maxCopied {
-				incomplete[f] = append(incomplete[f], e)
+			f := e.Pos().File
+			if lines := incomplete[f]; len(lines) < maxCopied {
+				incomplete[f] = append(lines, e)
 			}
 		}
 	}

@@ -77,21 +77,30 @@ type sequence struct {
 	first, last int // indexes of the earliest and the latest stamp
 }
 
-type sequences map[place]*sequence
+// sequences are all whose stamps lack the same part.
+type sequences struct {
+	of   map[place]*sequence
+	last *sequence // that a stamp was added to; nil while there is none
+}
 
-func (qs sequences) addStamp(p place, s stamp) {
-	q := qs[p]
-	if q == nil {
-		q = &sequence{place: p}
-		qs[p] = q
+func (qs *sequences) addStamp(p place, s stamp) {
+	if qs.last == nil || qs.last.place != p {
+		qs.last = qs.of[p]
 	}
-	q.stamps = append(q.stamps, s)
+	if qs.last == nil {
+		if qs.of == nil {
+			qs.of = map[place]*sequence{}
+		}
+		qs.last = &sequence{place: p}
+		qs.of[p] = qs.last
+	}
+	qs.last.stamps = append(qs.last.stamps, s)
 }
 
 // groupByFile lists the sequences of each file, the longest first: it decides for the others.
-func (qs sequences) groupByFile() [][]*sequence {
+func (qs *sequences) groupByFile() [][]*sequence {
 	files := map[string][]*sequence{}
-	for p, q := range qs {
+	for p, q := range qs.of {
 		files[p.file] = append(files[p.file], q)
 	}
 	var all [][]*sequence
