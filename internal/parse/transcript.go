@@ -67,6 +67,8 @@ type Sections struct {
 	where    directory
 	printed  []string // files whose values follow, one in each line
 	line     int      // lines that were read
+	fresh    bool     // at the start of a line of which no margin was taken off
+	margin   int      // blanks before the last fence
 	counts   bool     // the command of the section counts lines
 	start    bool     // at the start of a line
 	ended    bool     // the section has ended
@@ -79,7 +81,7 @@ const maxSectionHead = 2048
 
 // NewSections starts with a file. Of in, Path and R count.
 func NewSections(in lines.Input) *Sections {
-	return &Sections{in: in, r: bufio.NewReaderSize(in.R, 64<<10), start: true, ended: true}
+	return &Sections{in: in, r: bufio.NewReaderSize(in.R, 64<<10), start: true, fresh: true, ended: true}
 }
 
 // Next is the next section; nil behind the last one. It skips what has not been read of the one
@@ -162,14 +164,43 @@ func (s *Sections) Err() error {
 	return s.err
 }
 
-// peekLine is the start of the next line, without its end.
+// A fence in an item of a list is indented, as all that stands behind it is: its margin is no part
+// of what was pasted. maxMargin is how many blanks that may be.
+const maxMargin = 12
+
+// dropMargin takes the blanks off a line that the last fence has before it, too.
+func (s *Sections) dropMargin() {
+	if !s.fresh {
+		return
+	}
+	s.fresh = false
+	head, _ := s.r.Peek(maxMargin + longestFence)
+	blanks := marginOf(head)
+	if isFence(head[blanks:]) {
+		s.margin = blanks
+	}
+	_, _ = s.r.Discard(min(blanks, s.margin))
+}
+
+// marginOf is how many blanks stand before a line, maxMargin at most.
+func marginOf(line []byte) int {
+	n := 0
+	for n < min(len(line), maxMargin) && (line[n] == ' ' || line[n] == '\t') {
+		n++
+	}
+	return n
+}
+
+// peekLine is the start of the next line, without its margin and its end.
 func (s *Sections) peekLine() []byte {
+	s.dropMargin()
 	head, _ := s.r.Peek(maxSectionHead)
 	line, _, _ := bytes.Cut(head, []byte{'\n'})
 	return lines.TrimReturn(line)
 }
 
 func (s *Sections) dropLine() {
+	s.fresh = true
 	for {
 		b, err := s.r.ReadSlice('\n')
 		switch {
@@ -214,7 +245,7 @@ func (s *Sections) Read(p []byte) (int, error) {
 	}
 	ready, _ := s.r.Peek(min(s.r.Buffered(), len(p)))
 	if i := bytes.IndexByte(ready, '\n'); i >= 0 {
-		ready, s.start = ready[:i+1], true
+		ready, s.start, s.fresh = ready[:i+1], true, true
 		s.line++
 	}
 	n := copy(p, ready)
@@ -349,8 +380,8 @@ func beginsSection(line []byte) (command, raw string, ok bool) {
 	if len(line) == 0 || len(line) >= maxSectionHead {
 		return "", "", false
 	}
-	if isFence(line) {
-		return "", string(line), true
+	if fence := line[marginOf(line):]; isFence(fence) {
+		return "", string(fence), true
 	}
 	if file, ok := readPathHeading(line); ok {
 		return "cat " + file, string(line), true
@@ -401,10 +432,13 @@ func fenceBefore(line []byte) int {
 	return 0
 }
 
+// longestFence is the length of what isFence looks at.
+const longestFence = len("{{< /highlight")
+
 // isFence says that a line stands before or behind what was pasted into a page: of Markdown, Jira
 // and Confluence, or of Jekyll and Hugo, which make pages of Markdown.
 func isFence(line []byte) bool {
-	if c := line[0]; c != '`' && c != '~' && c != '{' && c != '<' {
+	if len(line) == 0 || line[0] != '`' && line[0] != '~' && line[0] != '{' && line[0] != '<' {
 		return false
 	}
 	return lines.StartsWith(line, "```", "~~~", "{noformat", "{code", "{% highlight", "{% endhighlight", "{{< highlight", "{{< /highlight", "<details", "</details>", "<summary>")
@@ -642,8 +676,8 @@ func sniffTranscript(head *lines.Head) float64 {
 		}
 		command, _, begins := beginsSection(line)
 		if begins {
-			if command == "" && isFence(line) {
-				if fences++; line[0] != '{' || fences > 1 { // Jira's come in pairs
+			if fence := line[marginOf(line):]; command == "" && isFence(fence) {
+				if fences++; fence[0] != '{' || fences > 1 { // Jira's come in pairs
 					edges++
 				}
 			} else {
