@@ -68,7 +68,11 @@ type Sections struct {
 	printed  []string // files whose values follow, one in each line
 	line     int      // lines that were read
 	fresh    bool     // at the start of a line of which no margin was taken off
-	margin   int      // blanks before the last fence
+	margin   int      // blanks before the last fence, or before the code that is set off by them
+	code     bool     // in such code
+	turned   bool     // at the line with which such code begins, or behind it
+	gap      bool     // behind a blank line
+	above    []byte   // the last line outside of code that is not blank
 	counts   bool     // the command of the section counts lines
 	start    bool     // at the start of a line
 	ended    bool     // the section has ended
@@ -100,6 +104,7 @@ func (s *Sections) Next() *Section {
 		_, _ = s.r.Discard(n)
 		head = s.peekLine()
 	}
+	s.turned = false
 	command, raw, ok := beginsSection(head)
 	s.counts = false
 	if !ok && len(s.printed) > 0 {
@@ -164,39 +169,17 @@ func (s *Sections) Err() error {
 	return s.err
 }
 
-// A fence in an item of a list is indented, as all that stands behind it is: its margin is no part
-// of what was pasted. maxMargin is how many blanks that may be.
-const maxMargin = 12
-
-// dropMargin takes the blanks off a line that the last fence has before it, too.
-func (s *Sections) dropMargin() {
-	if !s.fresh {
-		return
-	}
-	s.fresh = false
-	head, _ := s.r.Peek(maxMargin + longestFence)
-	blanks := marginOf(head)
-	if isFence(head[blanks:]) {
-		s.margin = blanks
-	}
-	_, _ = s.r.Discard(min(blanks, s.margin))
-}
-
-// marginOf is how many blanks stand before a line, maxMargin at most.
-func marginOf(line []byte) int {
-	n := 0
-	for n < min(len(line), maxMargin) && (line[n] == ' ' || line[n] == '\t') {
-		n++
-	}
-	return n
-}
-
 // peekLine is the start of the next line, without its margin and its end.
 func (s *Sections) peekLine() []byte {
 	s.dropMargin()
-	head, _ := s.r.Peek(maxSectionHead)
-	line, _, _ := bytes.Cut(head, []byte{'\n'})
+	line, _, _ := bytes.Cut(s.peek(maxSectionHead), []byte{'\n'})
 	return lines.TrimReturn(line)
+}
+
+// peek is what follows, most bytes at most.
+func (s *Sections) peek(most int) []byte {
+	text, _ := s.r.Peek(most)
+	return text
 }
 
 func (s *Sections) dropLine() {
@@ -255,7 +238,7 @@ func (s *Sections) Read(p []byte) (int, error) {
 
 // endsBefore says that the section ends before a line, and notes the line if it does not.
 func (s *Sections) endsBefore(line []byte) bool {
-	if _, _, ok := beginsSection(line); ok {
+	if _, _, ok := beginsSection(line); ok || s.turned {
 		return true
 	}
 	if lines.IsBlank(line) {
@@ -431,9 +414,6 @@ func fenceBefore(line []byte) int {
 	}
 	return 0
 }
-
-// longestFence is the length of what isFence looks at.
-const longestFence = len("{{< /highlight")
 
 // isFence says that a line stands before or behind what was pasted into a page: of Markdown, Jira
 // and Confluence, or of Jekyll and Hugo, which make pages of Markdown.
@@ -668,6 +648,9 @@ func sniffTranscript(head *lines.Head) float64 {
 	stacks := noStack
 	rows := snapshots.MayHaveRows(head)
 	if i := bytes.Index(head.Text, []byte("\nName:")); i >= 0 && samples.BeginsStatus(head.Text[i+1:]) {
+		edges++
+	}
+	if holdsCode(head.Text) {
 		edges++
 	}
 	for _, line := range head.Lines {
