@@ -67,6 +67,12 @@ type Sections struct {
 	where    directory
 	printed  []string // files whose values follow, one in each line
 	line     int      // lines that were read
+	fresh    bool     // at the start of a line of which no margin was taken off
+	margin   int      // blanks before the last fence, or before the code that is set off by them
+	code     bool     // in such code
+	turned   bool     // at the line with which such code begins, or behind it
+	gap      bool     // behind a blank line
+	above    []byte   // the last line outside of code that is not blank
 	counts   bool     // the command of the section counts lines
 	start    bool     // at the start of a line
 	ended    bool     // the section has ended
@@ -79,7 +85,7 @@ const maxSectionHead = 2048
 
 // NewSections starts with a file. Of in, Path and R count.
 func NewSections(in lines.Input) *Sections {
-	return &Sections{in: in, r: bufio.NewReaderSize(in.R, 64<<10), start: true, ended: true}
+	return &Sections{in: in, r: bufio.NewReaderSize(in.R, 64<<10), start: true, fresh: true, ended: true}
 }
 
 // Next is the next section; nil behind the last one. It skips what has not been read of the one
@@ -98,6 +104,7 @@ func (s *Sections) Next() *Section {
 		_, _ = s.r.Discard(n)
 		head = s.peekLine()
 	}
+	s.turned = false
 	command, raw, ok := beginsSection(head)
 	s.counts = false
 	if !ok && len(s.printed) > 0 {
@@ -162,14 +169,21 @@ func (s *Sections) Err() error {
 	return s.err
 }
 
-// peekLine is the start of the next line, without its end.
+// peekLine is the start of the next line, without its margin and its end.
 func (s *Sections) peekLine() []byte {
-	head, _ := s.r.Peek(maxSectionHead)
-	line, _, _ := bytes.Cut(head, []byte{'\n'})
+	s.dropMargin()
+	line, _, _ := bytes.Cut(s.peek(maxSectionHead), []byte{'\n'})
 	return lines.TrimReturn(line)
 }
 
+// peek is what follows, most bytes at most.
+func (s *Sections) peek(most int) []byte {
+	text, _ := s.r.Peek(most)
+	return text
+}
+
 func (s *Sections) dropLine() {
+	s.fresh = true
 	for {
 		b, err := s.r.ReadSlice('\n')
 		switch {
@@ -214,7 +228,7 @@ func (s *Sections) Read(p []byte) (int, error) {
 	}
 	ready, _ := s.r.Peek(min(s.r.Buffered(), len(p)))
 	if i := bytes.IndexByte(ready, '\n'); i >= 0 {
-		ready, s.start = ready[:i+1], true
+		ready, s.start, s.fresh = ready[:i+1], true, true
 		s.line++
 	}
 	n := copy(p, ready)
@@ -224,7 +238,7 @@ func (s *Sections) Read(p []byte) (int, error) {
 
 // endsBefore says that the section ends before a line, and notes the line if it does not.
 func (s *Sections) endsBefore(line []byte) bool {
-	if _, _, ok := beginsSection(line); ok {
+	if _, _, ok := beginsSection(line); ok || s.turned {
 		return true
 	}
 	if lines.IsBlank(line) {
@@ -349,8 +363,8 @@ func beginsSection(line []byte) (command, raw string, ok bool) {
 	if len(line) == 0 || len(line) >= maxSectionHead {
 		return "", "", false
 	}
-	if isFence(line) {
-		return "", string(line), true
+	if fence := line[marginOf(line):]; isFence(fence) {
+		return "", string(fence), true
 	}
 	if file, ok := readPathHeading(line); ok {
 		return "cat " + file, string(line), true
@@ -404,7 +418,7 @@ func fenceBefore(line []byte) int {
 // isFence says that a line stands before or behind what was pasted into a page: of Markdown, Jira
 // and Confluence, or of Jekyll and Hugo, which make pages of Markdown.
 func isFence(line []byte) bool {
-	if c := line[0]; c != '`' && c != '~' && c != '{' && c != '<' {
+	if len(line) == 0 || line[0] != '`' && line[0] != '~' && line[0] != '{' && line[0] != '<' {
 		return false
 	}
 	return lines.StartsWith(line, "```", "~~~", "{noformat", "{code", "{% highlight", "{% endhighlight", "{{< highlight", "{{< /highlight", "<details", "</details>", "<summary>")
@@ -636,14 +650,17 @@ func sniffTranscript(head *lines.Head) float64 {
 	if i := bytes.Index(head.Text, []byte("\nName:")); i >= 0 && samples.BeginsStatus(head.Text[i+1:]) {
 		edges++
 	}
+	if holdsCode(head.Text) {
+		edges++
+	}
 	for _, line := range head.Lines {
 		if stacks.changesAt(line) {
 			commands++
 		}
 		command, _, begins := beginsSection(line)
 		if begins {
-			if command == "" && isFence(line) {
-				if fences++; line[0] != '{' || fences > 1 { // Jira's come in pairs
+			if fence := line[marginOf(line):]; command == "" && isFence(fence) {
+				if fences++; fence[0] != '{' || fences > 1 { // Jira's come in pairs
 					edges++
 				}
 			} else {

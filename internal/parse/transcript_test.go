@@ -41,8 +41,8 @@ func describeSections(t testing.TB, data []byte) string {
 		whole.WriteString(s.Fence)
 		if n := s.Quote.Pos.Line; n > 0 {
 			require.Equal(t, s.Before, n)
-			line := strings.TrimPrefix(string(written[n-1]), s.Fence)
-			require.True(t, strings.HasPrefix(line, s.Quote.Text) || len(line) > 4096)
+			line := strings.TrimPrefix(strings.TrimLeft(string(written[n-1]), " \t"), s.Fence)
+			require.True(t, strings.Contains(line, s.Quote.Text) || len(line) > 4096)
 			whole.WriteString(line)
 		}
 		text, err := io.ReadAll(s.R)
@@ -68,7 +68,16 @@ func describeSections(t testing.TB, data []byte) string {
 		out.WriteString("\n")
 	}
 	require.NoError(t, all.Err())
-	require.Equal(t, string(data), whole.String(), "the sections are all of the text")
+	require.Equal(t, withoutMargins(data), withoutMargins(whole.Bytes()), "the sections are all of the text")
+	return out.String()
+}
+
+// withoutMargins is a text without what stands before its lines: fences in lists are indented.
+func withoutMargins(text []byte) string {
+	var out strings.Builder
+	for line := range bytes.Lines(text) {
+		out.Write(bytes.TrimLeft(line, " \t"))
+	}
 	return out.String()
 }
 
@@ -83,6 +92,10 @@ func TestTextOfEdges(t *testing.T) {
 		{"Jira's", "{noformat}two words\n{noformat}\n", "two words\n|"},
 		{"a command behind a fence", "```$ docker ps\n^C\n```\n", "docker ps: ^C\n|"},
 		{"one line", "```two words```\nx y\n", "x y\n"},
+		{"in a list", "1. Look:\n   ```\n   a b\n     c d\n  e f\n   ```\n   more\n", "1. Look:\n|a b\n  c d\ne f\n|more\n"},
+		{"a prompt in a list", "* a\n  ```sh\n  $ docker ps\n  ^C\n  ```\n```\n  x\n```\n", "* a\n||docker ps: ^C\n||  x\n|"},
+		{"set off by blanks", "It says:\n\n    a b\n\n      c d\n\nmore\n    e\n", "It says:\n\n|a b\n\n  c d\n\n|more\n    e\n"},
+		{"no words above", "it: a=b\n    c\n\n    d\n", "it: a=b\n    c\n\n    d\n"},
 		{"the kernel behind a prompt", "[root@w5 ~]# [  811.300211] watchdog: BUG\n[  811.300219] CPU: 3\n", "[root@w5 ~]# [  811.300211] watchdog: BUG\n[  811.300219] CPU: 3\n"},
 		{"a test of the shell", "[root@w5 ~]# [ -e /run/x ] && echo yes\nyes\n", "[ -e /run/x ] && echo yes: yes\n"},
 	} {
