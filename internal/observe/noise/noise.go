@@ -48,7 +48,7 @@ var Sorts = []Sort{
 	{
 		Name: "TLS certificate", Literals: []string{"remote error: tls: bad certificate", "remote error: tls: unknown certificate", "remote error: tls: expired certificate"},
 		Also: []string{"TLS handshake error from"},
-		Why: "somebody connected and did not accept the certificate that was shown: who it is says why",
+		Why:  "somebody connected and did not accept the certificate that was shown: who it is says why",
 	},
 	{
 		Name: "TLS handshake", Literals: []string{"TLS handshake error from"},
