@@ -47,7 +47,7 @@ var kernelKinds = []KindInfo{
 	}},
 	{Kind: KindOutOfMemory, About: "the kernel found no memory and looked for a process to kill, or systemd-oomd killed a cgroup; the line of a process that was killed is not there", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldComm, "name of the process that needed memory"),
-		oneOf(FieldScope, "what had no memory left, where the stack below shows it", "node", "cgroup"),
+		oneOf(FieldScope, "what had no memory left, where the line or the stack below shows it", "node", "cgroup"),
 		text(FieldUnit, "of which systemd says that processes were killed"),
 	}},
 	{Kind: KindCgroupMemory, About: "a memory cgroup reached its limit, and most of its memory is the kernel's own, which no process can give back", IDs: ofLine, Fields: []FieldInfo{

@@ -90,14 +90,17 @@ var kernelWaits = []struct {
 		"synchronize_rcu*", "synchronize_sched*", "rcu_barrier*", "_rcu_barrier*", "synchronize_net", // kernel/rcu/tree.c
 		"__wait_rcu_gp", "wait_rcu_gp", "exp_funnel_lock", "rcu_exp_wait_wake", // kernel/rcu/update.c, tree_exp.h
 	}},
+	// OpenZFS: a thread whose request is in the disk; the next row has those that wait for the thread
+	// which writes what all have changed in a pool (txg_sync), whatever keeps that
+	{"disk", []string{"zio_wait", "cv_wait_io*"}},
 	{"journal", []string{
+		"txg_wait_*", "zil_commit*",
 		"jbd2_*", "jbd2__journal_start", "wait_transaction_locked", "add_transaction_credits", "start_this_handle", // fs/jbd2/
 		"__ext4_journal_start_sb", "ext4_journal_check_start", // fs/ext4/ext4_jbd2.c
 	}},
 	{"disk", []string{
 		"xfs_log_*", "_xfs_log_*", "xlog_*", "xfs_trans_*", "xfs_buf_*", "_xfs_buf_*", "xfs_ilock*", "xfs_ail_*", "xfs_inodegc_*", // fs/xfs/
 		"btrfs_*", "ext4_read_bh", "ext4_sync_file", "__bread_gfp", // fs/btrfs/, fs/ext4/super.c, fs/buffer.c
-		"txg_wait_*", "zil_commit*", "zio_wait", "cv_wait_io*", // OpenZFS
 		"io_schedule*", "bit_wait_io*", "wait_on_page_bit*", "folio_wait_*", "__lock_page", "__folio_lock*",
 		"wait_on_buffer", "__wait_on_buffer", "wb_wait_for_completion", "wait_on_page_writeback",
 		"balance_dirty_pages*",                                                                           // mm/page-writeback.c

@@ -18,6 +18,8 @@ func TestKernelWait(t *testing.T) {
 		{"moby#22289", "SyS_clone do_fork copy_process.part.25 copy_namespaces create_new_namespaces copy_net_ns mutex_lock __mutex_lock_slowpath", "", "network-lock"},
 		{"netlink request", "__x64_sys_sendto netlink_sendmsg netlink_unicast rtnetlink_rcv rtnl_lock", "", "network-lock"},
 		{"Flatcar#847", "__mark_inode_dirty ext4_dirty_inode __ext4_journal_start_sb jbd2__journal_start", "", "journal"},
+		{"openzfs#7598", "zfs_umount zfsvfs_teardown zil_close txg_wait_synced __cv_wait cv_wait_common schedule", "", "journal"},
+		{"the pool's own thread", "txg_sync_thread spa_sync dsl_pool_sync zio_wait __cv_wait_io io_schedule", "", "disk"},
 		{"bottlerocket#4075", "kthread kjournald2 jbd2_journal_commit_transaction jbd2_journal_wait_updates", "", "journal"},
 		{"containerd#5325: takes a mount down", "cleanup_mnt deactivate_locked_super generic_shutdown_super sync_filesystem ovl_sync_fs jbd2_log_wait_commit", "", "sync"},
 		{"runc#2039: memory under an unmount", "put_mnt_ns namespace_unlock xfs_inactive xfs_trans_alloc kmem_zone_alloc congestion_wait", "", "memory"},

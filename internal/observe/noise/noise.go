@@ -46,7 +46,13 @@ var Sorts = []Sort{
 	},
 	{Name: "closed fifo", Literals: []string{"reading from a closed fifo"}, Why: "a client of logs or exec went away"},
 	{
+		Name: "TLS certificate", Literals: []string{"remote error: tls: bad certificate", "remote error: tls: unknown certificate", "remote error: tls: expired certificate"},
+		Also: []string{"TLS handshake error from"},
+		Why:  "somebody connected and did not accept the certificate that was shown: who it is says why",
+	},
+	{
 		Name: "TLS handshake", Literals: []string{"TLS handshake error from"},
+		But: []string{"remote error: tls: bad certificate", "remote error: tls: unknown certificate", "remote error: tls: expired certificate"},
 		Why: "somebody connected and left: a scanner, a health check, an API server that reconnects",
 	},
 	{

@@ -27,7 +27,11 @@ type listings struct {
 	nodes     nodes
 	activity  activity
 	files     openFiles
+	memory    topMemory
 }
+
+// topMemory is what the first of top's lines about memory says, of which the second gives the rest.
+type topMemory struct{ total, free float64 }
 
 func (t *listings) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if e.Text != "" {
@@ -69,6 +73,9 @@ func (t *listings) takeBareRow(dst []event.Event, e *snapshots.Datum) []event.Ev
 		t.activity.takeSystem(e)
 		t.snapshot.sources[facts.Node] = true
 		return addFact(dst, facts.Node, "kernel.version", column(e, "release"), e)
+	case "memory":
+		t.snapshot.sources[facts.Node] = true
+		return t.takeTopMemory(dst, e)
 	case "file":
 		t.files.takeRow(e)
 		t.snapshot.sources[facts.Processes] = true
@@ -180,12 +187,40 @@ func appendFileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 // appendFreeMemory is a row of free. Its unit is that of an option, which the output does not show,
 // but the share needs none.
 func appendFreeMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
-	available := column(e, "available")
+	available, told := e.Field("available")
 	t, a := freeSize(column(e, "total")), freeSize(available)
-	if column(e, "") != "Mem:" || t <= 0 || available == "" || a > t {
+	if cached, old := e.Field("cached"); old && !told { // up to procps 3.3.9
+		a, told = freeSize(column(e, "free"))+freeSize(column(e, "buffers"))+freeSize(cached), true
+	}
+	if column(e, "") != "Mem:" || !told || available == "" && a == 0 {
 		return dst
 	}
-	return addFact(dst, facts.Node, "memory.available-percent", strconv.FormatFloat(float64(int(a/t*100)), 'f', -1, 64), e)
+	return addAvailable(dst, a, t, e)
+}
+
+// takeTopMemory takes one of the two lines of top about memory. What of it is available stands in
+// the second; top up to procps 3.3.9 does not estimate it, and says what is free, and what is kept
+// of files, which is at most as much.
+func (t *listings) takeTopMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
+	size := func(name string) float64 { return freeSize(strings.ToUpper(column(e, name))) }
+	if column(e, "of") == "Mem" {
+		t.memory = topMemory{size("total"), size("free") + size("buffers")}
+		return dst
+	}
+	memory := t.memory
+	t.memory = topMemory{}
+	if _, told := e.Field("avail Mem"); told {
+		return addAvailable(dst, size("avail Mem"), memory.total, e)
+	}
+	return addAvailable(dst, memory.free+size("cached")+size("cached Mem"), memory.total, e)
+}
+
+// addAvailable appends the share of the memory that is available.
+func addAvailable(dst []event.Event, available, total float64, e *snapshots.Datum) []event.Event {
+	if total <= 0 || available > total {
+		return dst
+	}
+	return addFact(dst, facts.Node, "memory.available-percent", strconv.Itoa(int(available/total*100)), e)
 }
 
 // freeSize reads 24731708, 23Gi, 668Mi, 8.6M.

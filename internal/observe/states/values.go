@@ -19,6 +19,7 @@ type values struct {
 	groups []cgroup // in the order in which they are met
 	byPath map[string]int
 	taken  taken
+	memory int64 // of the node, in kB, by the row of it that comes first
 }
 
 // cgroup is what the files of one cgroup say.
@@ -53,6 +54,12 @@ func (v *values) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 	base := strings.TrimSuffix(path.Base(file), ".txt")
 	if fact := sizes[name]; fact != "" && strings.HasSuffix(e.Value, " kB") {
 		if kb, err := strconv.ParseInt(strings.TrimSuffix(e.Value, " kB"), 10, 64); err == nil && kb < 1<<50 {
+			switch name {
+			case "MemTotal":
+				v.memory = kb
+			case "MemAvailable":
+				dst = addAvailable(dst, float64(kb), float64(v.memory), e)
+			}
 			return addFact(dst, facts.Node, fact, strconv.FormatInt(kb<<10, 10), e)
 		}
 	}

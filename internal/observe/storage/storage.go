@@ -289,8 +289,16 @@ func LostWrite(r *event.Record) (event.Event, bool) {
 //	nvme nvme2: starting error recovery
 //	nvme nvme2: Reconnecting in 10 seconds...
 //	nvme nvme2: failed to connect socket: -110
+//
+// A disk that was taken out while it came up had answered all it was asked, and is no such disk:
+//
+//	nvme nvme2: failed to mark controller live
+//	nvme nvme2: Removing after probe failure status: 0      (up to 4.20; no line since)
 func NVMeTimeout(r *event.Record) (event.Event, bool) {
 	device, rest, ok := strings.Cut(scan.After(r.Raw, "nvme "), ": ")
+	if strings.TrimSpace(scan.After(rest, " failure status: ")) == "0" {
+		return event.Event{}, false
+	}
 	for _, start := range [...]string{
 		"I/O ", "Admin Cmd QID ", "controller is down", "Device not ready; aborting reset", "Removing after probe failure", "Disabling device after reset failure",
 		"frozen state error detected", "queue ", "failed nvme_keep_alive_end_io", "starting error recovery", "Reconnecting in ", "failed to connect socket",

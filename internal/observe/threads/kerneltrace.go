@@ -26,6 +26,8 @@ import (
 //	 ovl_sync_fs+0x2f/0x50 [overlay]
 //	RSP: 002b:000000c0020969d0 EFLAGS: 00000202 ORIG_RAX: 00000000000000a6
 //
+// The stack of a kworker may begin at the line with its work, where those before are lost.
+//
 // In a text that somebody put together it also finds the stacks of crash, of perf script and of
 // /proc/PID/stack below the command that printed it. It makes one event of each thread, and one of
 // a memory cgroup that is full of the kernel's own memory. The zero value is ready.
@@ -45,20 +47,21 @@ type KernelTraces struct {
 
 // kernelTrace is one task's stack while its lines come in.
 type kernelTrace struct {
-	lockup  *lockup // what the lines of its report say besides
-	sample  samples.Sample
-	stack   samples.StackBuilder
-	compat  bool        // a program of 32 bits
-	number  event.Quote // the line with the number of the call
-	traced  bool        // its "Call Trace:" was seen
-	pasted  bool        // it is no log of the kernel's: frames may have no offset
-	bare    bool        // its head is no more than a number: a word alone is no frame
-	stray   int         // lines in a row that are no part of it
-	blocked time.Duration
-	watched bool        // the watchdog for hung tasks printed it
-	work    event.Quote // the line with the work of a kworker
-	last    event.Time
-	report  *faultReport // what the stack was printed for, where that is about a CPU
+	lockup   *lockup // what the lines of its report say besides
+	sample   samples.Sample
+	stack    samples.StackBuilder
+	compat   bool        // a program of 32 bits
+	number   event.Quote // the line with the number of the call
+	traced   bool        // its "Call Trace:" was seen
+	pasted   bool        // it is no log of the kernel's: frames may have no offset
+	bare     bool        // its head is no more than a number: a word alone is no frame
+	beheaded bool        // its first line is the one with the work of a kworker
+	stray    int         // lines in a row that are no part of it
+	blocked  time.Duration
+	watched  bool        // the watchdog for hung tasks printed it
+	work     event.Quote // the line with the work of a kworker
+	last     event.Time
+	report   *faultReport // what the stack was printed for, where that is about a CPU
 }
 
 // hungReport is the line of kernel/hung_task.c that comes before a stack.
@@ -125,6 +128,11 @@ func (k *KernelTraces) Add(r *event.Record) {
 	}
 	if k.noteEdge(text, caller, r, quote) {
 		return
+	}
+	if t == nil && strings.HasPrefix(text, workLine) {
+		k.beginTrace(caller, &kernel.Task{Comm: "kworker"}, r, quote)
+		t = k.open[caller]
+		t.beheaded = true
 	}
 	if t == nil {
 		if k.quiet++; k.quiet > maxQuiet {
@@ -294,7 +302,7 @@ func (t *kernelTrace) takeLine(text string, quote event.Quote) bool {
 	case strings.HasPrefix(text, "RIP: "):
 		t.compat = strings.HasPrefix(text, "RIP: 0023:")
 		return true
-	case strings.HasPrefix(text, "Workqueue: "):
+	case strings.HasPrefix(text, workLine):
 		t.sample.Target, t.work = text, quote
 		return true
 	}
@@ -330,13 +338,28 @@ func (t *kernelTrace) takeReportLine(text string, quote event.Quote) bool {
 //	Workqueue: writeback wb_workfn (flush-254:1)
 func (t *kernelTrace) addWorkFunction() {
 	s := &t.sample
-	words := strings.Fields(strings.TrimPrefix(t.sample.Target, "Workqueue: "))
+	words := strings.Fields(strings.TrimPrefix(t.sample.Target, workLine))
 	outermost, _, _ := strings.Cut(s.Stack, " ")
 	if t.work.Text == "" || len(words) < 2 || kernel.IsStackBottom(outermost) || slices.Contains(strings.Fields(s.Stack), words[1]) {
 		return
 	}
 	s.Kernel, s.Stack = true, strings.TrimSpace(words[1]+" "+s.Stack)
 	s.More = append(s.More, t.work)
+}
+
+// workLine begins the line between the head of a kworker and its stack, while it is at work.
+const workLine = "Workqueue: "
+
+// sleepsAtWork says that a kworker of which the line with the state is lost sleeps, as its stack
+// shows: it waits then for something that its work needs. What prints a stack of its own runs.
+func sleepsAtWork(s *samples.Sample) bool {
+	frames := strings.Fields(s.Stack)
+	has := func(names ...string) bool {
+		return slices.ContainsFunc(frames, func(f string) bool {
+			return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(f, name) })
+		})
+	}
+	return has("schedule", "__schedule", "io_schedule") && !has("dump_stack", "show_stack")
 }
 
 const maxCall = 4096 // above are the numbers of exceptions, which are negative
@@ -405,6 +428,12 @@ func (k *KernelTraces) closeTrace(caller string) {
 	}
 	if t.watched {
 		k.made = append(k.made, t.hungEvent())
+		return
+	}
+	if t.beheaded {
+		if s.State = "D"; sleepsAtWork(s) {
+			k.made = append(k.made, momentEvent(s))
+		}
 		return
 	}
 	k.dumps.Single = true

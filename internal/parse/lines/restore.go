@@ -170,6 +170,32 @@ func withoutTicks(dst, line []byte) []byte {
 	return append(dst, text[1:len(text)-1]...)
 }
 
+// codeMarks are what pages put around code inside of a line: Markdown, Jira, HTML.
+var codeMarks = [...][2]string{{"``", "``"}, {"`", "`"}, {"{{", "}}"}, {"<code>", "</code>"}, {"<tt>", "</tt>"}}
+
+// WholeCode is the text of a line that is code as a whole, behind the marks of a quotation or of a
+// list; nil for any other line, and for code of less than four words, which is a name or a command.
+//
+//   - `Warning ContainerGCFailed <invalid> (x1266 over 21h) kubelet failed to read …`
+func WholeCode(line []byte) []byte {
+	line = bytes.TrimLeft(line, " \t>*-+")
+	if len(line) == 0 || line[0] != '`' && line[0] != '{' && line[0] != '<' { // as nearly everywhere
+		return nil
+	}
+	line = bytes.TrimRight(line, " \t\r*.,:;")
+	for _, marks := range codeMarks {
+		if !StartsWith(line, marks[0]) {
+			continue
+		}
+		code, ok := bytes.CutSuffix(line[len(marks[0]):], []byte(marks[1]))
+		if code = bytes.TrimSpace(code); !ok || bytes.Contains(code, []byte(marks[1])) || len(bytes.Fields(code)) < 4 {
+			return nil
+		}
+		return code
+	}
+	return nil
+}
+
 // namePrefix is the name of a file as grep -H puts it before a line, or the address of a node as
 // talosctl does: "./var/log/messages:", "10.200.1.3: ". Nil where a line starts otherwise.
 func namePrefix(line []byte) []byte {

@@ -31,3 +31,19 @@ func TestRestore(t *testing.T) {
 		require.Equal(t, want, string(got))
 	}
 }
+
+// TestWholeCode holds which lines of a page are code as a whole, and what is too short for a line
+// of a log.
+func TestWholeCode(t *testing.T) {
+	const said = `unregister_netdevice: waiting for lo to become free. Usage count = 1`
+	for _, line := range []string{
+		"`" + said + "`", "- `" + said + "`", "> `" + said + "`.", "``" + said + "``", "{{" + said + "}}", "<code>" + said + "</code>", "  `" + said + "`\r",
+	} {
+		require.Equal(t, said, string(WholeCode([]byte(line))), line)
+	}
+	for _, line := range []string{
+		"", said, "`kubectl get nodes`", "the log says `" + said + "`", "`" + said + "` and `no more`", "```" + said, "`" + said, "* ",
+	} {
+		require.Nil(t, WholeCode([]byte(line)), line)
+	}
+}

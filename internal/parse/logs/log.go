@@ -171,6 +171,9 @@ func (l *logReader) readHeaded(n int, raw, b []byte, s *scannedLine) bool {
 	if h.body == none {
 		quoted := cutQuoted(b, quotations)
 		if quoted == nil {
+			if code := lines.WholeCode(b); code != nil && len(raw) == len(b) {
+				raw, b = code, code
+			}
 			return l.readContinuation(n, raw, b, s)
 		}
 		b, *s = quoted, scannedLine{header: scanHeader(quoted)}

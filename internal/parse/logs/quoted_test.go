@@ -51,6 +51,21 @@ func TestCodeInASentence(t *testing.T) {
 	}
 }
 
+// TestWholeLineIsCode holds that a line without a header is read where it is code as a whole, in a
+// text and in prose, and that no other line of prose is.
+func TestWholeLineIsCode(t *testing.T) {
+	const said = "Warning ContainerGCFailed <invalid> (x1266 over 21h) kubelet failed to read it"
+	for name, format := range map[string]parse.Format{
+		"a log": parsetest.Format(t, "text"), "prose": {Name: parse.Prose, Reader: parse.Records(logs.ReadStamped)},
+	} {
+		a := parsetest.Read(t, format, []byte("we saw this on the node:\n- `"+said+"`\n"), nil)
+		require.Len(t, a.Records, 2, name)
+		require.Equal(t, said, a.Records[1].Text, name)
+		require.Equal(t, said, a.Records[1].Raw, name)
+		require.Equal(t, name == "a log", a.Records[0].Wanted, name)
+	}
+}
+
 // TestGinkgoStamp holds that what a test of Kubernetes notes has its time.
 func TestGinkgoStamp(t *testing.T) {
 	const said = "Condition Ready of node worker-7 is false instead of true. Reason: KubeletNotReady, message: container runtime is down"

@@ -17,8 +17,8 @@ import (
 //	and containerd was restarted.
 //
 // Lines that carry the header of a log are read as ReadLines does; the marks of a quotation or of a
-// list may stand before it, and a sentence where it is code of Markdown. All others are somebody's
-// words: they are used, and none is wanted.
+// list may stand before it, and a sentence where it is code of Markdown. So are lines that are code
+// of Markdown as a whole. All others are somebody's words: they are used, and none is wanted.
 func ReadStamped(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		l := newLogReader(in, yield)
@@ -33,6 +33,10 @@ func (l *logReader) readStampedLine(line lines.Line) bool {
 		b = code
 	} else {
 		b = TrimQuotation(b)
+	}
+	if code := lines.WholeCode(line.Bytes); code != nil { // pasted, as between two fences
+		line.Bytes = code
+		return l.readLine(line)
 	}
 	if len(b) > 0 && (HasHeader(b) || IsJournalJSON(b) || b[0] == '{' && (IsKlog(b) || IsLogrus(b) || IsContainer(b))) {
 		line.Bytes = b

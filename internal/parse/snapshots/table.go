@@ -60,6 +60,11 @@ func (t *table) readRow(raw []byte) (path []string, fields []event.Pair, ok bool
 	if fields, ok = readSystemLine(line); ok {
 		return systemRow, fields, true
 	}
+	if isTopMemory(raw) {
+		if fields, ok = readTopMemory(line); ok {
+			return memoryRow, fields, true
+		}
+	}
 	if isBlamed(line) {
 		return nil, nil, true
 	}
@@ -87,7 +92,7 @@ func mayBeRow(line []byte) bool {
 			return true
 		}
 	}
-	return lines.StartsWith(line, "-.slice", "Control group ", "Unit ", "CGroup: ", "Linux ") ||
+	return lines.StartsWith(line, "-.slice", "Control group ", "Unit ", "CGroup: ", "Linux ") || isTopMemory(line) ||
 		bytes.IndexByte(line[:min(len(line), 22)], ',') > 0 ||
 		bytes.IndexByte(line, ')') >= 0 && (bytes.Contains(line, []byte(")-")) || bytes.Contains(line, []byte(")─"))) ||
 		mayBeProcess(line)
@@ -208,10 +213,47 @@ func (t *table) readHead(line []byte) bool {
 }
 
 // topSummary are the starts of the lines that top prints above its listing.
-var topSummary = []string{"top - ", "Tasks: ", "Threads: ", "%Cpu", "Cpu(s): ", "KiB Mem ", "KiB Swap", "MiB Mem ", "MiB Swap", "GiB Mem ", "GiB Swap"}
+var topSummary = []string{"top - ", "Tasks: ", "Threads: ", "%Cpu", "Cpu(s): ", "KiB Mem", "KiB Swap", "MiB Mem", "MiB Swap", "GiB Mem", "GiB Swap"}
 
 // isTopSummary tells such a line.
-func isTopSummary(line []byte) bool { return lines.StartsWith(line, topSummary...) }
+func isTopSummary(line []byte) bool {
+	return lines.StartsWith(line, topSummary...) || isTopMemory(line)
+}
+
+// memoryRow is the path of a line of top about memory, above its listing.
+var memoryRow = []string{"memory"}
+
+// isTopMemory tells such a line, of which readTopMemory reads the numbers:
+//
+//	Mem:  16436820k total, 16300112k used,   136708k free,      404k buffers      (procps 3.2; below it Swap: … 13592k cached)
+//	KiB Mem:  16436820 total, 16300112 used,   136708 free,      404 buffers      (3.3; KiB Swap: … 0 free.    13592 cached Mem)
+//	MiB Mem :  15885.2 total,    133.5 free,  15548.6 used,    203.1 buff/cache   (since 3.3.10; MiB Swap: … 0.0 used.     12.1 avail Mem)
+func isTopMemory(line []byte) bool {
+	if c := line[0]; c != 'K' && c != 'M' && c != 'G' && c != 'T' && c != 'S' {
+		return false
+	}
+	if len(line) > 4 && line[1] == 'i' && line[2] == 'B' && line[3] == ' ' {
+		line = line[4:]
+	}
+	return lines.StartsWith(line, "Mem:", "Mem :", "Swap:", "Swap :") && bytes.Contains(line, []byte("total,"))
+}
+
+// readTopMemory reads the numbers of such a line, by what stands behind each; what the line is
+// about has the key "of".
+func readTopMemory(line string) (fields []event.Pair, ok bool) {
+	name, rest, _ := strings.Cut(line, ":")
+	words := strings.Fields(name)
+	fields = append(fields, event.Pair{Key: "of", Value: words[len(words)-1]})
+	rest = strings.NewReplacer("used. ", "used, ", "free. ", "free, ", "+", " ").Replace(rest)
+	for part := range strings.SplitSeq(rest, ",") {
+		value, what, found := strings.Cut(strings.TrimSpace(part), " ")
+		if !found || !lines.IsDigit(value[0]) {
+			return nil, false
+		}
+		fields = append(fields, event.Pair{Key: strings.TrimSpace(what), Value: value})
+	}
+	return fields, true
+}
 
 // isThreadCount tells the line of top -H above its listing, whose column PID holds threads:
 //
@@ -481,6 +523,9 @@ func SniffTable(head *lines.Head) float64 {
 	var t table
 	return lines.Share(head, func(line []byte) lines.Sign {
 		if t.readHead(line) {
+			return lines.Proves
+		}
+		if isTopMemory(line) {
 			return lines.Proves
 		}
 		if isTopSummary(line) {

@@ -49,6 +49,9 @@ var apiRequests = []spelling{
 	{"Remotedialer proxy error", "tunnel"},
 	// what an agent of k3s and rke2 asks its server before it starts the kubelet
 	{"failed to get CA certs", "join"},
+	{otherAuthority, "join"},
+	{"token does not match the server", "join"}, // of the first versions
+	{"Failed to validate connection to cluster at ", "join"},
 	{"Waiting to retrieve agent configuration; server is not ready", "join"},
 	{"Waiting to retrieve kube-proxy configuration; server is not ready", "join"},
 	{"Node password rejected", "join"},
@@ -69,6 +72,9 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		}
 		if a.what == "join" {
 			reason = cmp.Or(reason, text)
+		}
+		if strings.HasPrefix(a.text, "token ") { // the line is the error
+			reason = text
 		}
 		why := apiReason(reason)
 		how := cmp.Or(proxyWords(reason, why), apiWords[why])
@@ -120,6 +126,13 @@ func watchedType(line string) string {
 //	≥ 1.19  Failed to initialize CSINode: error updating CSINode annotation: timed out waiting for the condition; caused by: nodes "worker-1" not found
 //	≤ 1.18  Failed to initialize CSINodeInfo: error updating CSINode annotation: …
 const initCSINode = "ailed to initialize CSINode"
+
+// otherAuthority begins the error of an agent whose token holds the hash of another authority than
+// the one that signs the certificates of its server, which may have been installed anew:
+//
+//	token CA hash does not match the Cluster CA certificate hash: f086… != 8e7d…
+//	Failed to validate connection to cluster at https://10.0.0.1:6443: token CA hash does not match …      (since 1.29)
+const otherAuthority = "token CA hash does not match the Cluster CA certificate"
 
 // nodeUnknown is a kubelet up to 1.20 that finds no node object of its own, ten times a second:
 //
@@ -183,7 +196,7 @@ var apiReasons = []struct {
 	texts  []string
 }{
 	{"webhook", []string{"failed calling webhook", "failed to call webhook"}}, // what stands behind is the webhook's, not the API server's
-	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required"}},
+	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required", otherAuthority, "token does not match the server"}},
 	{"dns", []string{"no such host", "No such host is known", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
 	{"refused", []string{"connection refused", "actively refused it"}}, // the words behind "connectex: " and "wsarecv: " are Windows'
 	{"no-route", []string{"no route to host", "network is unreachable", "host is down", "to an unreachable network", "to an unreachable host"}},

@@ -41,6 +41,9 @@ func oomKill(r *event.Record) (event.Event, bool) {
 // oomVictimChosen is the line above it, since 5.0 (dump_oom_summary):
 //
 //	oom-kill:constraint=CONSTRAINT_MEMCG,nodemask=(null),cpuset=…,mems_allowed=0,oom_memcg=/kubepods/…,task_memcg=/kubepods/…,task=java,pid=4711,uid=0
+//	oom-kill:constraint=CONSTRAINT_NONE,nodemask=(null),cpuset=/,mems_allowed=0,global_oom,task_memcg=/kubepods.sl      (a console cuts it)
+//
+// Whose memory was at its end stands before whom the kernel kills for it.
 func oomVictimChosen(r *event.Record) (event.Event, bool) {
 	text := scan.After(r.Raw, "oom-kill:constraint=")
 	constraint, _, _ := strings.Cut(text, ",")
@@ -49,15 +52,16 @@ func oomVictimChosen(r *event.Record) (event.Event, bool) {
 		return strings.TrimRight(value, " \r")
 	}
 	comm, pid := field("task"), scan.Digits(field("pid"))
-	if comm == "" || pid == "" {
-		return event.Event{}, false
-	}
-	e := killedForMemory(comm, pid, field("task_memcg"), false)
-	e.AddNumber(event.FieldUID, scan.Digits(field("uid")))
 	scope := "node"
 	if constraint == "CONSTRAINT_MEMCG" {
 		scope = "cgroup"
 	}
+	if comm == "" || pid == "" {
+		text := map[string]string{"node": "the node has no memory left, and the kernel kills for it", "cgroup": "a cgroup has no memory left, and the kernel kills for it"}[scope]
+		return event.New(event.KindOutOfMemory, text, event.FieldScope.Text(scope)), constraint == "CONSTRAINT_NONE" || scope == "cgroup"
+	}
+	e := killedForMemory(comm, pid, field("task_memcg"), false)
+	e.AddNumber(event.FieldUID, scan.Digits(field("uid")))
 	e.AddFields(event.FieldScope.Text(scope))
 	return e, true
 }

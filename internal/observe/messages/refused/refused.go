@@ -189,7 +189,7 @@ func busClosed(r *event.Record) (event.Event, bool) {
 // journald's audit:
 //
 //	AVC avc:  denied  { setsched } for  pid=1 comm="systemd" scontext=system_u:system_r:init_t:s0 tcontext=…
-//	audit: type=1400 audit(1594.1:7): apparmor="DENIED" operation="signal" profile="docker-default" pid=7 comm="runc" …
+//	audit: type=1400 audit(1594.1:7): apparmor="DENIED" operation="signal" profile="docker-default" pid=7 comm="runc" … signal=kill peer="runc"
 func accessDenied(r *event.Record) (event.Event, bool) {
 	comm, _ := scan.Between(r.Raw, ` comm="`, `"`)
 	by, what := "apparmor", ""
@@ -198,6 +198,9 @@ func accessDenied(r *event.Record) (event.Event, bool) {
 		what, _, _ = strings.Cut(rest, " }")
 	} else if strings.Contains(r.Raw, `apparmor="DENIED"`) {
 		what, _ = scan.Between(r.Raw, ` operation="`, `"`)
+		if what == "signal" && strings.Contains(r.Raw, " signal=kill") {
+			what = "sigkill" // as SELinux calls it
+		}
 	}
 	permissive := strings.Contains(r.Raw, "permissive=1")
 	return event.New(
