@@ -103,6 +103,58 @@ func (x *index) mayBeOfOneChain(a, b int32) bool {
 	return !x.severalHosts || isOfCluster(x.events[a]) || isOfCluster(x.events[b]) || x.mayBeOfOneMachine(a, b)
 }
 
+// maxMachines bounds the machines that are told apart.
+const maxMachines = 16
+
+// splitByMachine lists events by the machine that they may be of. One whose name tells nothing may
+// be of each of them.
+func (x *index) splitByMachine(events []int32) [][]int32 {
+	var first []int32 // of each machine
+	if x.severalHosts {
+		for _, ev := range events {
+			isKnown := func(other int32) bool { return x.mayBeOfOneMachine(other, ev) }
+			if !event.IsDefaultHost(x.events[ev].Host) && len(first) < maxMachines && !slices.ContainsFunc(first, isKnown) {
+				first = append(first, ev)
+			}
+		}
+	}
+	if len(first) < 2 {
+		return [][]int32{events}
+	}
+	all := make([][]int32, len(first))
+	for i := range first {
+		for _, ev := range events {
+			if x.mayBeOfOneMachine(first[i], ev) {
+				all[i] = append(all[i], ev)
+			}
+		}
+	}
+	return all
+}
+
+// listWriters returns events of signs, one for each machine, file and kind.
+func (x *index) listWriters(signs []sign) []int32 {
+	if !x.severalHosts {
+		return nil
+	}
+	type place struct {
+		host, file string
+		kind       event.Kind
+	}
+	known := map[place]bool{}
+	var all []int32
+	for _, t := range signs {
+		for _, ev := range t.events {
+			e := x.events[ev]
+			if at := (place{e.Host, e.Pos().File, e.Kind}); !known[at] {
+				known[at] = true
+				all = append(all, ev)
+			}
+		}
+	}
+	return all
+}
+
 func isOfCluster(e *event.Event) bool {
 	switch e.Kind {
 	case event.KindNodeCondition, event.KindKubeEvent, event.KindEtcdTrouble, event.KindTunnelBroken, event.KindClientRefused:

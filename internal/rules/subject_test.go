@@ -86,3 +86,62 @@ headline: h
 		require.Len(t, Evaluate(cat, events).Findings, c.want, c)
 	}
 }
+
+// TestOtherMachineCompletesNothing: what a second machine shows is no further event of a step that
+// gathers, and contradicts nothing, unless its name tells nothing, or the control plane tells it.
+func TestOtherMachineCompletesNothing(t *testing.T) {
+	const rule = `id: r
+title: T
+role: root
+mechanism: m
+needs: [{any: [kubelet.log], collect: c}]
+steps:
+  - {id: failed, role: cause, text: "{failed|count} calls", weight: 50, kind: kubelet.cri-error, bind: {path: path}, all: true, min: MIN}
+verdict: {likely: failed}
+tells:
+  - {id: slow, text: slow, why: w, kind: slow, bind: {path: path}}
+  - {id: many, text: "{many|count} lines", why: w, kind: many, min: 2, within: 1m}
+rules_out:
+  - {id: answers, kind: collect.rpc, why: it answers}
+  - {id: ready, kind: node.condition, why: it is ready, during: failed}
+  - {id: same, kind: thawed, bind: {path: path}, why: it was thawed}
+headline: h
+`
+	made := func(kind event.Kind, second float64, host string) event.Event {
+		e := ev(kind, when(second), field("path", "/a"))
+		e.Host, e.Evidence[0].Pos.File = host, host+string(kind)+".log"
+		return e
+	}
+	for name, c := range map[string]struct {
+		min     string
+		events  []event.Event
+		ruled   bool
+		counted int // of the first step; 0 for no finding
+	}{
+		"both of one machine":     {"2", []event.Event{made(event.KindCRIError, 1, "a"), made(event.KindCRIError, 2, "a"), made("x", 2, "b")}, false, 2},
+		"one of another machine":  {"2", []event.Event{made(event.KindCRIError, 1, "a"), made(event.KindCRIError, 2, "b")}, false, 0},
+		"one of a machine enough": {"1", []event.Event{made(event.KindCRIError, 1, "a"), made(event.KindCRIError, 2, "b")}, false, 1},
+		"one of no known machine": {"2", []event.Event{made(event.KindCRIError, 1, "a"), made(event.KindCRIError, 2, "localhost"), made("x", 2, "b")}, false, 2},
+		"answers there":           {"1", []event.Event{made(event.KindCRIError, 1, "a"), made("collect.rpc", 2, "b")}, false, 1},
+		"answers here":            {"1", []event.Event{made(event.KindCRIError, 1, "a"), made("collect.rpc", 2, "a"), made("x", 2, "b")}, true, 0},
+		"ready by the cluster":    {"1", []event.Event{made(event.KindCRIError, 1, "a"), made(event.KindNodeCondition, 1, "b")}, true, 0},
+		"a sign, answers there":   {"1", []event.Event{made("slow", 1, "a"), made("collect.rpc", 2, "b")}, false, 1},
+		"a sign, answers here":    {"1", []event.Event{made("slow", 1, "a"), made("collect.rpc", 2, "a"), made("x", 2, "b")}, true, 0},
+		"a sign, thawed there":    {"1", []event.Event{made("slow", 1, "a"), made("thawed", 2, "b")}, false, 1},
+		"a sign, thawed here":     {"1", []event.Event{made("slow", 1, "a"), made("thawed", 2, "a"), made("x", 2, "b")}, true, 0},
+		"a row of two machines":   {"1", []event.Event{made("many", 1, "a"), made("many", 2, "b")}, false, 0},
+		"a row of one machine":    {"1", []event.Event{made("many", 1, "a"), made("many", 2, "b"), made("many", 3, "a")}, false, 2},
+		"a row, and no machine":   {"1", []event.Event{made("many", 1, "a"), made("x", 2, "b"), made("many", 3, "")}, false, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Evaluate(catalogOf(t, strings.ReplaceAll(rule, "MIN", c.min)), line(c.events...))
+			require.Equal(t, c.ruled, len(r.RuledOut) == 1 && len(r.RuledOut[0].Evidence) > 0)
+			if c.counted == 0 {
+				require.Empty(t, r.Findings)
+				return
+			}
+			require.Len(t, r.Findings, 1)
+			require.Len(t, r.Findings[0].Chain[0].Events, c.counted)
+		})
+	}
+}
