@@ -25,8 +25,8 @@ type index struct {
 	dense     map[fileSource]bool // see isDense; nil until asked for
 	nodeNames map[writer][]string // see namesOfNode; nil until asked for
 
-	severalHosts bool               // see nameSeveralHosts
-	oneMachine   map[[2]string]bool // by two hosts: see mayBeOfOneMachine
+	severalHosts bool                   // see nameSeveralHosts
+	oneMachine   map[[2]string]sameness // by two hosts: see compareMachines
 
 	columns map[columnKey]*column
 	tested  map[testKey]*tested
@@ -53,7 +53,7 @@ func newIndex(tl *timeline.Timeline) *index {
 		ids:      map[string]int32{"": 0},
 
 		severalHosts: nameSeveralHosts(tl.Events),
-		oneMachine:   map[[2]string]bool{},
+		oneMachine:   map[[2]string]sameness{},
 	}
 	if !slices.IsSortedFunc(x.events, compareEvents) {
 		x.events = slices.Clone(x.events) // the timeline keeps its order

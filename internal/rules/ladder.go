@@ -249,7 +249,7 @@ func (x *index) haveTwoWriters(tells []sign) bool {
 	for i, t := range tells {
 		first := t.events[0]
 		for _, other := range tells[:i] {
-			if x.events[first].Source != x.events[other.events[0]].Source && x.mayBeOfOneMachine(first, other.events[0]) {
+			if x.events[first].Source != x.events[other.events[0]].Source && x.areOfOneMachine(first, other.events[0]) {
 				return true
 			}
 		}
@@ -470,13 +470,13 @@ func (e *effectSpans) goesWith(x *index, ev int32) bool {
 	}
 	at := x.spans[ev]
 	if !at.dated || e.undated {
-		return slices.ContainsFunc(e.all, func(other int32) bool { return x.mayBeOfOneMachine(ev, other) })
+		return slices.ContainsFunc(e.all, func(other int32) bool { return x.areOfOneMachine(ev, other) })
 	}
 	after := sort.Search(len(e.events), func(i int) bool {
 		return x.spans[e.events[i]].startLo > at.endHi+int64(effectSlack)
 	})
 	for ; after > 0 && e.latest[after-1] >= at.startLo; after-- {
-		if other := e.events[after-1]; e.lastBegin(x, other) >= at.startLo && x.mayBeOfOneMachine(ev, other) {
+		if other := e.events[after-1]; e.lastBegin(x, other) >= at.startLo && x.areOfOneMachine(ev, other) {
 			return true
 		}
 	}
@@ -509,7 +509,7 @@ func (w *weighing) fillEffects(x *index, effects []effectSpans) {
 			if e.rule.Own {
 				_, near = slices.BinarySearch(own, ev)
 			}
-			if near && isAbout(ev) && slices.ContainsFunc(own, func(tell int32) bool { return x.mayBeOfOneMachine(tell, ev) }) {
+			if near && isAbout(ev) && slices.ContainsFunc(own, func(tell int32) bool { return x.areOfOneMachine(tell, ev) }) {
 				w.effects[i].events = append(w.effects[i].events, ev)
 			}
 		}

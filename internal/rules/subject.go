@@ -81,20 +81,58 @@ func (e *effectSpans) aboutTells(x *index, tells []int32) (isAbout func(ev int32
 
 // mayBeOfOneMachine says whether nothing shows that two events are of two machines. Names in one
 // file do not: a machine may be renamed, and incident has dropped the lines of others.
-func (x *index) mayBeOfOneMachine(a, b int32) bool {
+func (x *index) mayBeOfOneMachine(a, b int32) bool { return x.compareMachines(a, b) != twoMachines }
+
+// areOfOneMachine says whether two events are of one machine, as far as lines tell of machines:
+// where several are known, an event that names none is of none of them for certain.
+func (x *index) areOfOneMachine(a, b int32) bool {
+	one := x.compareMachines(a, b)
+	return one == oneMachine || one == anyMachine && !x.severalHosts
+}
+
+// sameness says whether two events are of one machine.
+type sameness uint8
+
+const (
+	twoMachines sameness = iota
+	anyMachine           // of one of them nothing tells a machine
+	oneMachine
+)
+
+// compareMachines compares the machines of two events. Who names none is of the node.
+func (x *index) compareMachines(a, b int32) sameness {
 	p, q := x.events[a], x.events[b]
 	if p.Host == q.Host || p.Pos().File == q.Pos().File {
-		return true
+		return oneMachine
 	}
 	pair := [2]string{p.Host, q.Host}
 	one, known := x.oneMachine[pair]
 	if !known {
-		var own subjects
-		own.add(p.Host)
-		one = event.IsDefaultHost(p.Host) || event.IsDefaultHost(q.Host) || own.has(q.Host)
+		one = compareHosts(x.nameMachine(p.Host), x.nameMachine(q.Host))
 		x.oneMachine[pair] = one
 	}
 	return one
+}
+
+// nameMachine is the host that a name tells of; empty for none.
+func (x *index) nameMachine(host string) string {
+	if event.IsDefaultHost(host) {
+		return x.timeline.Node
+	}
+	return host
+}
+
+// compareHosts says whether two names of hosts are of one machine.
+func compareHosts(a, b string) sameness {
+	var own subjects
+	own.add(a)
+	switch {
+	case (a == "") != (b == ""):
+		return anyMachine
+	case own.has(b):
+		return oneMachine
+	}
+	return twoMachines
 }
 
 // mayBeOfOneChain says whether nothing shows that two events are of two machines. What tells of the
@@ -113,7 +151,7 @@ func (x *index) splitByMachine(events []int32) [][]int32 {
 	if x.severalHosts {
 		for _, ev := range events {
 			isKnown := func(other int32) bool { return x.mayBeOfOneMachine(other, ev) }
-			if !event.IsDefaultHost(x.events[ev].Host) && len(first) < maxMachines && !slices.ContainsFunc(first, isKnown) {
+			if x.nameMachine(x.events[ev].Host) != "" && len(first) < maxMachines && !slices.ContainsFunc(first, isKnown) {
 				first = append(first, ev)
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -142,6 +143,38 @@ headline: h
 			}
 			require.Len(t, r.Findings, 1)
 			require.Len(t, r.Findings[0].Chain[0].Events, c.counted)
+		})
+	}
+}
+
+// TestEffectIsOfOneMachine: where several machines are known, an effect that names none makes a sign
+// likely only on the node, or by a line of the same file.
+func TestEffectIsOfOneMachine(t *testing.T) {
+	for name, c := range map[string]struct {
+		sign, effect, other, file, node string
+		want                            language.Verdict
+	}{
+		"one machine":                       {"a", "", "a", "x.log", "", language.Likely},
+		"several machines":                  {"a", "", "b", "x.log", "", language.Possible},
+		"several machines, a known effect":  {"a", "a", "b", "x.log", "", language.Likely},
+		"of the node":                       {"a", "", "b", "x.log", "a", language.Likely},
+		"of the node, with its domain":      {"a", "localhost", "b", "x.log", "a.example.com", language.Likely},
+		"not of the node":                   {"a", "", "b", "x.log", "b", language.Possible},
+		"of the same file":                  {"a", "", "b", "sign.log", "", language.Likely},
+		"a sign of no machine":              {"", "a", "b", "x.log", "", language.Possible},
+		"a sign of the node":                {"", "a", "b", "x.log", "a", language.Likely},
+		"neither names one":                 {"", "", "b", "x.log", "", language.Likely},
+		"a machine that tells nothing more": {"a", "", "localhost", "x.log", "", language.Likely},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sign, effect, other := sleeperOf("java", when(10)), ev("kubelet.stall", from(0, 200)), ev("x", when(1))
+			sign.Host, effect.Host, other.Host = c.sign, c.effect, c.other
+			sign.Evidence[0].Pos.File, effect.Evidence[0].Pos.File, other.Evidence[0].Pos.File = "sign.log", c.file, "other.log"
+			tl := line(sign, effect, other, ev("y", func(e *event.Event) { e.Host = "a" }))
+			tl.Node = c.node
+			r := Evaluate(readFrozen(t), tl)
+			require.Len(t, r.Findings, 1)
+			require.Equal(t, c.want, r.Findings[0].Verdict)
 		})
 	}
 }
