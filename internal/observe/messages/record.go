@@ -43,7 +43,7 @@ func Literals() []string {
 }
 
 // dumpLiterals stand in a log message that carries a goroutine dump.
-var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "goroutine "}
+var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "oroutine "}
 
 // Append appends to dst the events that one log record tells of. Most records tell of none or one.
 // An error of gRPC whose writer is not known tells what its description tells.
