@@ -147,8 +147,8 @@ headline: h
 	}
 }
 
-// TestEffectIsOfOneMachine: where several machines are known, an effect that names none makes a sign
-// likely only on the node, or by a line of the same file.
+// TestEffectIsOfOneMachine: where several machines are known, an effect that names none makes a
+// sign likely only on the node, or by a line of the same file.
 func TestEffectIsOfOneMachine(t *testing.T) {
 	for name, c := range map[string]struct {
 		sign, effect, other, file, node string

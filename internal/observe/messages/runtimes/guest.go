@@ -58,9 +58,9 @@ var (
 	sandboxMute = []string{"deadline exceeded", "i/o timeout", "timed out", "temporarily unavailable"}
 )
 
-// sandboxLost is a sandbox of gVisor in which nobody answers runsc. As of a virtual machine, that is
-// the affair of its pod, until the calls for it pile up in its shim. A sandbox that ends while runsc
-// waits for its end is none.
+// sandboxLost is a sandbox of gVisor in which nobody answers runsc. As of a virtual machine, that
+// is the affair of its pod, until the calls for it pile up in its shim. A sandbox that ends while
+// runsc waits for its end is none.
 //
 //	OCI runtime start failed: starting container: starting root container: urpc method "containerManager.StartRoot" failed: EOF: unknown
 //	FATAL ERROR: destroying container "web": connecting to control server at PID 42: connection refused
