@@ -50,7 +50,7 @@ var kernelKinds = []KindInfo{
 		oneOf(FieldScope, "what had no memory left, where the line or the stack below shows it", "node", "cgroup"),
 		text(FieldUnit, "of which systemd says that processes were killed"),
 	}},
-	{Kind: KindCgroupMemory, About: "a memory cgroup reached its limit, and most of its memory is the kernel's own, which no process can give back", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindCgroupMemory, About: "a memory cgroup reached its limit, and most of its memory is the kernel's own, which no process can give back", IDs: []Key{FieldContainer, FieldPod, FieldPodUID, FieldPID}, Fields: []FieldInfo{
 		measure(FieldKernelPercent, "%", "the share that is the kernel's own, 50 at least"),
 	}},
 	{Kind: KindHungTask, About: "the kernel's watchdog found a task that stays in D state", IDs: ofLine, Fields: []FieldInfo{

@@ -109,7 +109,7 @@ var runtimeKinds = []KindInfo{
 	{Kind: KindCleanedUp, About: "a task was deleted after its first deletion had run into its time limit", IDs: ofContainer},
 	{Kind: KindShimStart, About: "a shim started", IDs: ofContainer},
 	{Kind: KindShimGone, About: "a shim is gone", IDs: ofContainer},
-	{Kind: KindGuestLost, About: "the shim of a pod in a virtual machine has lost that machine, or the agent in it", IDs: []Key{FieldContainer, FieldSandbox, FieldPID}, Fields: []FieldInfo{
+	{Kind: KindGuestLost, About: "the virtual machine or the gVisor sandbox of a pod, or the agent in it, is gone or does not answer", IDs: []Key{FieldContainer, FieldSandbox, FieldPID}, Fields: []FieldInfo{
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindFreezeFailed, About: "runc could not freeze or thaw a cgroup", IDs: ofContainer, Fields: []FieldInfo{

@@ -66,7 +66,8 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 		return nil, err
 	}
 	inc := &Incident{}
-	if err := keepNode(files, o, inc); err != nil {
+	node, err := keepNode(files, o, inc)
+	if err != nil {
 		return nil, err
 	}
 	joinSamples(files)
@@ -78,6 +79,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	in := moveToTimeline(files)
 	inc.Files = accountsOf(files)
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
+	inc.Timeline.Node = node
 	inc.nameNode()
 	dateFiles(inc)
 	inc.judge(o.Catalog)

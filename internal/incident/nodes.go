@@ -46,8 +46,8 @@ func (f *file) isOfNode(host string) bool {
 }
 
 // keepNode drops all evidence but that of one node, where the files hold several, and notes in inc
-// which one.
-func keepNode(files []*file, o Options, inc *Incident) error {
+// which one. It returns that node, where its kubelet or its runtime wrote.
+func keepNode(files []*file, o Options, inc *Incident) (string, error) {
 	n := countNodes(files)
 	most := n.mostNamed()
 	only := n.findOnlyNode(files, most)
@@ -59,12 +59,12 @@ func keepNode(files []*file, o Options, inc *Incident) error {
 		}
 	}
 	if o.AllNodes {
-		return nil
+		return "", nil
 	}
 	if only == "" || o.Node != "" {
 		node, err := n.chooseNode(files, names, o.Node)
 		if err != nil {
-			return err
+			return "", err
 		}
 		inc.Node = cmp.Or(node, inc.Node)
 	}
@@ -74,7 +74,10 @@ func keepNode(files []*file, o Options, inc *Incident) error {
 		}
 	}
 	n.dropOtherNodes(files, inc.Node)
-	return nil
+	if !n.ours[inc.Node] {
+		return "", nil
+	}
+	return inc.Node, nil
 }
 
 // findOnlyNode returns the only node of the cluster, where another host wrote more lines: if that

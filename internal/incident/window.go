@@ -50,7 +50,7 @@ const notLookedAt = "outside of the window that was chosen, and so not looked at
 // no time stays, and so do facts and clocks, which hold for all of the evidence. Outside of the
 // window every source has a gap, so that nothing is taken for absent there.
 func restrictTimeline(tl *timeline.Timeline, w timeline.Window) *timeline.Timeline {
-	in := &timeline.Timeline{Facts: tl.Facts, Clocks: tl.Clocks}
+	in := &timeline.Timeline{Facts: tl.Facts, Clocks: tl.Clocks, Node: tl.Node}
 	for _, e := range tl.Events {
 		if e.Start.IsZero() || e.Kind == event.KindFact || overlaps(w, e.Start.T, e.Last().T) {
 			in.Events = append(in.Events, e)

@@ -53,7 +53,8 @@ func TestBracketIsNoJSON(t *testing.T) {
 func TestLogAboveDump(t *testing.T) {
 	const dump = "goroutine 356 [running]:\nk8s.io/kubernetes/pkg/kubelet.(*Kubelet).f(0x1)\n\t/go/src/k8s.io/kubernetes/pkg/kubelet/kubelet.go:1230 +0x14f\n"
 	for head, want := range map[string]string{
-		dump: "goroutines",
+		dump:                  "goroutines",
+		"G" + dump[len("g"):]: "goroutines",
 		"F0110 21:30:25.764493   42304 kubelet.go:1230] Failed to start cAdvisor inotify_init: too many open files\n" + dump: Text,
 	} {
 		f, ok := Detect([]byte(head), "a.txt")

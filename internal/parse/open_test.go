@@ -28,6 +28,8 @@ func TestOpen(t *testing.T) {
 		{"quotes beside quotes", "say “a” \"b\"\n", Text, "say “a” \"b\"\n"},
 		{"indented", "\ta\n\n\tb\n", Text, "a\n\nb\n"},
 		{"numbered", "     9\ta\n    10\tb\n", Text, "a\nb\n"},
+		{"numbered on a terminal", "     9  a\n    10\n    11    c\n", Text, "a\n\n  c\n"},
+		{"numbers of a history", "    9  a\n   10  b\n", Text, "    9  a\n   10  b\n"},
 		{"numbers of a table", "9\ta\n11\tb\n", Text, "9\ta\n11\tb\n"},
 		{"grep -H", "./df.txt:a\n./df.txt:\n./df.txt:  b\n", Text, "a\n\n  b\n"},
 		{"a node", "10.2.1.3: a\n10.2.1.3: b\n", Text, "a\nb\n"},

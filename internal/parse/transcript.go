@@ -317,8 +317,12 @@ func (k *stackKind) changesAt(line []byte) bool {
 // has one.
 func isKernelFrame(line []byte) bool { return lines.StartsWith(line, "[<") }
 
-// isGoroutine knows the header of a goroutine.
+// isGoroutine knows the header of a goroutine. One whose first letter a mailer has made a capital
+// is whole.
 func isGoroutine(line []byte) bool {
+	if id, ok := bytes.CutPrefix(line, []byte("Goroutine ")); ok {
+		return len(id) > 0 && id[0]-'0' <= 9 && bytes.Contains(id, []byte(" [")) && bytes.HasSuffix(bytes.TrimRight(id, " \r"), []byte("]:"))
+	}
 	return lines.StartsWith(line, "goroutine ") && bytes.IndexByte(line, '[') > 0
 }
 

@@ -25,8 +25,8 @@ type index struct {
 	dense     map[fileSource]bool // see isDense; nil until asked for
 	nodeNames map[writer][]string // see namesOfNode; nil until asked for
 
-	severalHosts bool               // see nameSeveralHosts
-	oneMachine   map[[2]string]bool // by two hosts: see mayBeOfOneMachine
+	severalHosts bool                   // see nameSeveralHosts
+	oneMachine   map[[2]string]sameness // by two hosts: see compareMachines
 
 	columns map[columnKey]*column
 	tested  map[testKey]*tested
@@ -53,7 +53,7 @@ func newIndex(tl *timeline.Timeline) *index {
 		ids:      make(map[string]int32, len(tl.Events)/2),
 
 		severalHosts: nameSeveralHosts(tl.Events),
-		oneMachine:   map[[2]string]bool{},
+		oneMachine:   map[[2]string]sameness{},
 	}
 	x.ids[""] = 0
 	if !slices.IsSortedFunc(x.events, compareEvents) {

@@ -44,8 +44,8 @@ func (s *search) gathersMinimum() bool {
 }
 
 // gathersEnough says whether a chosen step gathers its minimum. That hangs on the events of the
-// other steps and on what is bound, and is asked once for each of these: of two steps that gather,
-// each event of the one is tried with each of the other.
+// other steps, on what is bound and on the machine, and is asked once for each of these: of two
+// steps that gather, each event of the one is tried with each of the other.
 func (s *search) gathersEnough(step int) bool {
 	key := binary.AppendUvarint(nil, uint64(step))
 	for other, i := range s.chosen {
@@ -56,6 +56,7 @@ func (s *search) gathersEnough(step int) bool {
 	for _, value := range s.bound {
 		key = append(append(key, value...), 0)
 	}
+	key = s.appendMachine(key, step, s.chosen[step])
 	enough, known := s.enough[string(key)]
 	if !known {
 		least := s.rule.Steps[step].Min
@@ -66,7 +67,7 @@ func (s *search) gathersEnough(step int) bool {
 }
 
 // gatherEvents returns the event chosen for a step and, for a step with all: true,
-// every other that would fit in its place; at most limit of them.
+// every other of its machine that would fit in its place; at most limit of them.
 func (s *search) gatherEvents(step, limit int) []int32 {
 	own := s.chosen[step]
 	events := []int32{s.steps[step].events[own]}
@@ -80,7 +81,8 @@ func (s *search) gatherEvents(step, limit int) []int32 {
 		if len(events) == limit {
 			return events
 		}
-		if int(i) != own && !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) && s.isConnectedWith(step, int(i)) {
+		ofOne := s.index.mayBeOfOneChain(events[0], s.steps[step].events[i])
+		if int(i) != own && ofOne && !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) && s.isConnectedWith(step, int(i)) {
 			events = append(events, s.steps[step].events[i])
 		}
 	}
@@ -268,7 +270,7 @@ func (s *search) findOpposition(o *language.Objection, f *found) (ev int32, ok b
 	for _, part := range s.listAgreeing(f) {
 		for _, i := range part {
 			s.nodes++
-			if s.agreesWithBound(f, int(i)) && s.liesDuring(o, f.events[i]) {
+			if s.agreesWithBound(f, int(i)) && s.isOfTheirMachine(f.events[i]) && s.liesDuring(o, f.events[i]) {
 				return f.events[i], true
 			}
 		}
@@ -312,7 +314,7 @@ func (s *search) isProvenAbsent(i int) bool {
 	for _, part := range s.listAgreeing(f) {
 		for _, j := range part {
 			s.nodes++
-			if s.agreesWithBound(f, int(j)) && s.mayFillAbsence(a, f.events[j], anchor) {
+			if s.agreesWithBound(f, int(j)) && s.isOfTheirMachine(f.events[j]) && s.mayFillAbsence(a, f.events[j], anchor) {
 				return false
 			}
 		}

@@ -109,8 +109,8 @@ func (x *index) spanAtLeast(events []int32, least time.Duration) bool {
 	return from.dated && to.dated && to.endHi-from.startLo >= int64(least)
 }
 
-// listRows returns those of some events that are enough for a tell: with one value of a field, and
-// in its time.
+// listRows returns those of some events that are enough for a tell: of one machine, with one value
+// of a field, and in its time.
 func (x *index) listRows(t *language.TellRule, events []int32) []int32 {
 	byValue := map[string][]int32{}
 	for _, ev := range events {
@@ -120,8 +120,12 @@ func (x *index) listRows(t *language.TellRule, events []int32) []int32 {
 		}
 		byValue[value] = append(byValue[value], ev)
 	}
+	var rows [][]int32
+	for _, events := range byValue {
+		rows = append(rows, x.splitByMachine(events)...)
+	}
 	var all []int32
-	for _, row := range byValue {
+	for _, row := range rows {
 		if !x.spanAtLeast(row, t.Compiled.Lasts) {
 			continue
 		}
@@ -136,7 +140,7 @@ func (x *index) listRows(t *language.TellRule, events []int32) []int32 {
 		}
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all) // of no known machine, and in the rows of several
 }
 
 // liesWithin says whether two events, in their order, begin within a time of each other. Without
@@ -245,7 +249,7 @@ func (x *index) haveTwoWriters(tells []sign) bool {
 	for i, t := range tells {
 		first := t.events[0]
 		for _, other := range tells[:i] {
-			if x.events[first].Source != x.events[other.events[0]].Source && x.mayBeOfOneMachine(first, other.events[0]) {
+			if x.events[first].Source != x.events[other.events[0]].Source && x.areOfOneMachine(first, other.events[0]) {
 				return true
 			}
 		}
@@ -297,7 +301,8 @@ func (s *search) findContradiction(tell *found, ev int32) (opposed, bool) {
 		f := s.findSet(&o.Compiled.Events)
 		for _, part := range s.listAgreeing(&f) {
 			for _, j := range part {
-				if s.agreesWithBound(&f, int(j)) && (o.Compiled.Anchor < 0 || s.index.mayLieNear(o, f.events[j], ev)) {
+				if s.agreesWithBound(&f, int(j)) && s.index.mayBeOfOneChain(ev, f.events[j]) &&
+					(o.Compiled.Anchor < 0 || s.index.mayLieNear(o, f.events[j], ev)) {
 					return opposed{o, f.events[j]}, true
 				}
 			}
@@ -314,17 +319,19 @@ func (x *index) mayLieNear(o *language.Objection, ev, tell int32) bool {
 }
 
 // listAgainstTells returns the contradictions of the rule that apply to some tells or supports.
-// Those that bind have spoken before, and one with a time has to lie in that of a tell. An event
-// speaks once, however many of them it fits.
+// Those that bind have spoken before, one with a time has to lie in that of a tell, and none is of
+// another machine than a tell. An event speaks once, however many of them it fits.
 func (s *search) listAgainstTells(tells []sign) []opposed {
 	var all []opposed
+	writers := s.index.listWriters(tells)
 	for i := range s.rule.RulesOut {
 		o := &s.rule.RulesOut[i]
 		if o.BindsAlways() {
 			continue
 		}
 		for _, ev := range s.index.findHits(&o.Compiled.Events).events {
-			if o.Compiled.Anchor < 0 || s.index.liesInTells(o, tells, ev) {
+			isElsewhere := func(tell int32) bool { return !s.index.mayBeOfOneChain(tell, ev) }
+			if (o.Compiled.Anchor < 0 || s.index.liesInTells(o, tells, ev)) && !slices.ContainsFunc(writers, isElsewhere) {
 				if !slices.ContainsFunc(all, func(known opposed) bool { return known.event == ev }) {
 					all = append(all, opposed{o, ev})
 				}
@@ -463,13 +470,13 @@ func (e *effectSpans) goesWith(x *index, ev int32) bool {
 	}
 	at := x.spans[ev]
 	if !at.dated || e.undated {
-		return slices.ContainsFunc(e.all, func(other int32) bool { return x.mayBeOfOneMachine(ev, other) })
+		return slices.ContainsFunc(e.all, func(other int32) bool { return x.areOfOneMachine(ev, other) })
 	}
 	after := sort.Search(len(e.events), func(i int) bool {
 		return x.spans[e.events[i]].startLo > at.endHi+int64(effectSlack)
 	})
 	for ; after > 0 && e.latest[after-1] >= at.startLo; after-- {
-		if other := e.events[after-1]; e.lastBegin(x, other) >= at.startLo && x.mayBeOfOneMachine(ev, other) {
+		if other := e.events[after-1]; e.lastBegin(x, other) >= at.startLo && x.areOfOneMachine(ev, other) {
 			return true
 		}
 	}
@@ -502,7 +509,7 @@ func (w *weighing) fillEffects(x *index, effects []effectSpans) {
 			if e.rule.Own {
 				_, near = slices.BinarySearch(own, ev)
 			}
-			if near && isAbout(ev) && slices.ContainsFunc(own, func(tell int32) bool { return x.mayBeOfOneMachine(tell, ev) }) {
+			if near && isAbout(ev) && slices.ContainsFunc(own, func(tell int32) bool { return x.areOfOneMachine(tell, ev) }) {
 				w.effects[i].events = append(w.effects[i].events, ev)
 			}
 		}

@@ -490,16 +490,30 @@ func (s *search) fitsChosen(step, i int) bool {
 		return false
 	}
 	for other, j := range s.chosen {
-		if j == none || other == step {
-			continue
-		}
-		if ev := s.steps[other].events[j]; ev == f.events[i] || !s.index.mayBeOfOneChain(ev, f.events[i]) {
+		if j != none && other != step && s.steps[other].events[j] == f.events[i] {
 			return false
 		}
+	}
+	if !s.isOfTheirMachine(f.events[i]) {
+		return false
 	}
 	for e := range s.rule.Compiled.Ties {
 		edge := &s.rule.Compiled.Ties[e]
 		if other, ok := edge.FindOther(step); ok && s.chosen[other] != none && s.orderEdge(edge, step, i) == impossible {
+			return false
+		}
+	}
+	return true
+}
+
+// isOfTheirMachine says whether nothing shows that an event is of another machine than the chosen
+// ones.
+func (s *search) isOfTheirMachine(ev int32) bool {
+	if !s.index.severalHosts {
+		return true
+	}
+	for step, i := range s.chosen {
+		if i != none && !s.index.mayBeOfOneChain(s.steps[step].events[i], ev) {
 			return false
 		}
 	}
@@ -594,11 +608,16 @@ func (s *search) writeLikeness(step, i int) string {
 			key = append(key, byte(s.rateEdge(edge)/10))
 		}
 	}
-	if s.index.severalHosts {
-		e := s.index.events[s.steps[step].events[i]]
-		key = append(append(append(key, e.Host...), 0), e.Pos().File...)
+	return string(s.appendMachine(key, step, i))
+}
+
+// appendMachine adds to a key what tells of which machine a candidate is.
+func (s *search) appendMachine(key []byte, step, i int) []byte {
+	if !s.index.severalHosts {
+		return key
 	}
-	return string(key)
+	e := s.index.events[s.steps[step].events[i]]
+	return append(append(append(key, e.Host...), 0), e.Pos().File...)
 }
 
 // rateJoin is how well the candidates of two chosen steps are tied by what both bind.

@@ -382,7 +382,8 @@ func (o *enumeration) minimums(a []int) bool {
 					agree = false
 				}
 			}
-			if c == a[i] || agree && o.mine(i, c) && o.consistent(b) {
+			elsewhere := o.areOfTwoMachines(o.index.events[o.at(a, i).event], o.index.events[o.at(b, i).event])
+			if c == a[i] || agree && !elsewhere && o.mine(i, c) && o.consistent(b) {
 				count++
 			}
 		}
@@ -549,15 +550,18 @@ func (o *enumeration) loose(a []int, steps uint64) bool {
 	return n > 1
 }
 
-// agreeing are the events of a pattern that agree with what is bound; none when something is not
-// bound.
-func (o *enumeration) agreeing(bound []string, p *language.Pattern) []int32 {
+// agreeing are the events of a pattern that agree with what is bound, and are of no other machine;
+// none when something is not bound.
+func (o *enumeration) agreeing(a []int, bound []string, p *language.Pattern) []int32 {
 	var events []int32
 	for _, c := range candidates(o.rule, o.index, []language.Pattern{*p}) {
 		ok := true
 		for _, b := range p.Compiled.Bindings {
 			_, same := joinValues(&o.rule.Compiled.Variables[b.Variable], bound[b.Variable], c.values[b.Variable])
 			ok = ok && same && (b.Optional || bound[b.Variable] != "")
+		}
+		for i := range a {
+			ok = ok && (a[i] < 0 || !o.areOfTwoMachines(o.index.events[o.at(a, i).event], o.index.events[c.event]))
 		}
 		if ok {
 			events = append(events, c.event)
@@ -571,7 +575,7 @@ func (o *enumeration) contradicted(a []int, bound []string, against *language.Ob
 		return false
 	}
 	anchor := o.index.spans[o.at(a, against.Compiled.Anchor).event]
-	return slices.ContainsFunc(o.agreeing(bound, &against.Pattern), func(ev int32) bool {
+	return slices.ContainsFunc(o.agreeing(a, bound, &against.Pattern), func(ev int32) bool {
 		s := o.index.spans[ev]
 		if !s.dated || !anchor.dated {
 			return slices.ContainsFunc(against.Pattern.Compiled.Bindings, func(b language.Binding) bool { return !b.Optional })
@@ -590,7 +594,7 @@ func (o *enumeration) absent(a []int, bound []string, absence *language.Absence)
 		}
 	}
 	anchor := o.index.spans[o.at(a, absence.Compiled.Anchor).event]
-	return !slices.ContainsFunc(o.agreeing(bound, &absence.Pattern), func(ev int32) bool {
+	return !slices.ContainsFunc(o.agreeing(a, bound, &absence.Pattern), func(ev int32) bool {
 		return !o.index.spans[ev].dated || o.index.spans[ev].startLo <= anchor.startHi
 	})
 }

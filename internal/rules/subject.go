@@ -81,26 +81,116 @@ func (e *effectSpans) aboutTells(x *index, tells []int32) (isAbout func(ev int32
 
 // mayBeOfOneMachine says whether nothing shows that two events are of two machines. Names in one
 // file do not: a machine may be renamed, and incident has dropped the lines of others.
-func (x *index) mayBeOfOneMachine(a, b int32) bool {
+func (x *index) mayBeOfOneMachine(a, b int32) bool { return x.compareMachines(a, b) != twoMachines }
+
+// areOfOneMachine says whether two events are of one machine, as far as lines tell of machines:
+// where several are known, an event that names none is of none of them for certain.
+func (x *index) areOfOneMachine(a, b int32) bool {
+	one := x.compareMachines(a, b)
+	return one == oneMachine || one == anyMachine && !x.severalHosts
+}
+
+// sameness says whether two events are of one machine.
+type sameness uint8
+
+const (
+	twoMachines sameness = iota
+	anyMachine           // of one of them nothing tells a machine
+	oneMachine
+)
+
+// compareMachines compares the machines of two events. Who names none is of the node.
+func (x *index) compareMachines(a, b int32) sameness {
 	p, q := x.events[a], x.events[b]
 	if p.Host == q.Host || p.Pos().File == q.Pos().File {
-		return true
+		return oneMachine
 	}
 	pair := [2]string{p.Host, q.Host}
 	one, known := x.oneMachine[pair]
 	if !known {
-		var own subjects
-		own.add(p.Host)
-		one = event.IsDefaultHost(p.Host) || event.IsDefaultHost(q.Host) || own.has(q.Host)
+		one = compareHosts(x.nameMachine(p.Host), x.nameMachine(q.Host))
 		x.oneMachine[pair] = one
 	}
 	return one
+}
+
+// nameMachine is the host that a name tells of; empty for none.
+func (x *index) nameMachine(host string) string {
+	if event.IsDefaultHost(host) {
+		return x.timeline.Node
+	}
+	return host
+}
+
+// compareHosts says whether two names of hosts are of one machine.
+func compareHosts(a, b string) sameness {
+	var own subjects
+	own.add(a)
+	switch {
+	case (a == "") != (b == ""):
+		return anyMachine
+	case own.has(b):
+		return oneMachine
+	}
+	return twoMachines
 }
 
 // mayBeOfOneChain says whether nothing shows that two events are of two machines. What tells of the
 // control plane, or is what the control plane tells of a node, goes with the events of any.
 func (x *index) mayBeOfOneChain(a, b int32) bool {
 	return !x.severalHosts || isOfCluster(x.events[a]) || isOfCluster(x.events[b]) || x.mayBeOfOneMachine(a, b)
+}
+
+// maxMachines bounds the machines that are told apart.
+const maxMachines = 16
+
+// splitByMachine lists events by the machine that they may be of. One whose name tells nothing may
+// be of each of them.
+func (x *index) splitByMachine(events []int32) [][]int32 {
+	var first []int32 // of each machine
+	if x.severalHosts {
+		for _, ev := range events {
+			isKnown := func(other int32) bool { return x.mayBeOfOneMachine(other, ev) }
+			if x.nameMachine(x.events[ev].Host) != "" && len(first) < maxMachines && !slices.ContainsFunc(first, isKnown) {
+				first = append(first, ev)
+			}
+		}
+	}
+	if len(first) < 2 {
+		return [][]int32{events}
+	}
+	all := make([][]int32, len(first))
+	for i := range first {
+		for _, ev := range events {
+			if x.mayBeOfOneMachine(first[i], ev) {
+				all[i] = append(all[i], ev)
+			}
+		}
+	}
+	return all
+}
+
+// listWriters returns events of signs, one for each machine, file and kind.
+func (x *index) listWriters(signs []sign) []int32 {
+	if !x.severalHosts {
+		return nil
+	}
+	type place struct {
+		host, file string
+		kind       event.Kind
+	}
+	known := map[place]bool{}
+	var all []int32
+	for _, t := range signs {
+		for _, ev := range t.events {
+			e := x.events[ev]
+			if at := (place{e.Host, e.Pos().File, e.Kind}); !known[at] {
+				known[at] = true
+				all = append(all, ev)
+			}
+		}
+	}
+	return all
 }
 
 func isOfCluster(e *event.Event) bool {

@@ -59,7 +59,7 @@ func writerOf(rec *event.Record) writer { return writer{rec.Unit, rec.Host, rec.
 // Want says whether a raw line may be part of a dump, for parse.Input. It is
 // asked about a line before that line's record is added.
 func (c *Collector) Want(line []byte) bool {
-	return c.Pending() || bytes.Contains(line, []byte(headerWord))
+	return c.Pending() || bytes.Contains(line, []byte(headerWord[1:]))
 }
 
 // Pending says that a raw dump is being written, so that every line may be part

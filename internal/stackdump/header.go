@@ -20,12 +20,12 @@ func Contains(text string) bool {
 // findHeader is where the first header of text begins and where its id ends; -1 when there is none.
 func findHeader(text string) (at, idEnd int) {
 	for from := 0; ; {
-		i := strings.Index(text[from:], headerWord)
+		i := strings.Index(text[from:], headerWord[1:]) // the first letter may be a capital
 		if i < 0 {
 			return -1, 0
 		}
-		at = from + i
-		if n := headerIDLen(text[at:]); n > 0 && (at == 0 || !isWord(text[at-1])) {
+		at = from + i - 1
+		if n := headerIDLen(text[max(at, 0):]); n > 0 && (at == 0 || !isWord(text[at-1])) {
 			return at, at + n
 		}
 		from = at + len(headerWord)
@@ -41,7 +41,7 @@ func holdsHeader(s string) bool {
 // headerIDLen is the length of "goroutine N" at the start of s when " [" or " gp="
 // follows, as in a header; 0 otherwise ("created by f in goroutine 7").
 func headerIDLen(s string) int {
-	if !strings.HasPrefix(s, headerWord) {
+	if s == "" || s[0]|' ' != 'g' || !strings.HasPrefix(s[1:], headerWord[1:]) {
 		return 0
 	}
 	i := len(headerWord)

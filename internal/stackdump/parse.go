@@ -232,7 +232,7 @@ func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 // the line is no part of a dump. A call line ends in ), which no file line does.
 func (p *parser) takeLine(s string, at int) bool {
 	switch {
-	case s[0] == 'g' && strings.HasPrefix(s, headerWord):
+	case s[0]|' ' == 'g' && strings.HasPrefix(s[1:], headerWord[1:]): // a mailer may begin each line with a capital
 		if n := headerIDLen(s); n > 0 {
 			return p.takeHeader(s, at, n)
 		}

@@ -74,6 +74,7 @@ func TestPasted(t *testing.T) {
 		"titles of blocks":    replace(`(?m)^(goroutine .*\])(:)$`, "$1\n\n```\n$1$2"),
 		"breaks escaped, too": replace(`\)\n\t(/.*)(\n)`, `)\n\t$1\n$2`),
 		"bold heads":          replace(`(?m)^(goroutine .*:)$`, "**$1**"),
+		"lines with capitals": replace(`(?m)^goroutine`, "Goroutine"),
 		"links of Markdown":   replace(`(github\.com/[a-z]+/[a-z]+)`, "[$1](http://$1)"),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -112,14 +113,18 @@ func TestBackwards(t *testing.T) {
 
 // TestPastedLines: a log has a pasted dump line by line.
 func TestPastedLines(t *testing.T) {
-	text := "it hangs:\n" + regexp.MustCompile(`goroutine \d+`).ReplaceAllString(strings.ReplaceAll(pasted, "_", `\_`), "goroutine …")
-	var recs []event.Record
-	for i, line := range strings.Split(text, "\n") {
-		recs = append(recs, rec(i+1, "u", 1, line))
+	for _, text := range []string{
+		regexp.MustCompile(`goroutine \d+`).ReplaceAllString(strings.ReplaceAll(pasted, "_", `\_`), "goroutine …"),
+		strings.ReplaceAll(pasted, "goroutine", "Goroutine"),
+	} {
+		var recs []event.Record
+		for i, line := range strings.Split("it hangs:\n"+text, "\n") {
+			recs = append(recs, rec(i+1, "u", 1, line))
+		}
+		found := collect(recs)
+		require.Len(t, found, 1)
+		require.Equal(t, stacksOf(Parse(Source{File: "f", Text: pasted})), stacksOf(Parse(found[0].Source)))
 	}
-	found := collect(recs)
-	require.Len(t, found, 1)
-	require.Equal(t, stacksOf(Parse(Source{File: "f", Text: pasted})), stacksOf(Parse(found[0].Source)))
 }
 
 // TestCallsOnOneLine: somebody left out the files and wrote a stack on one line.
@@ -143,6 +148,7 @@ func TestProse(t *testing.T) {
 	for _, text := range []string{
 		"goroutine … is stuck", "goroutine [1] waits", "the goroutine 7 [see below] hangs", "goroutine N [of many] waits",
 		"Goroutine 5 - see above: it hangs", "1 @ home", "7 @ 0x12", "# 0x10 is the address", "3  0x1f in the log", "# see the address",
+		"Goroutine leak [bug]:", "Goroutine 7 (running) created at:",
 	} {
 		require.Empty(t, Parse(Source{File: "f", Line: 1, Text: text}).Goroutines, text)
 	}

@@ -99,6 +99,7 @@ func Build(in Input, o Options) *Timeline {
 	slices.SortStableFunc(events, compareEvents)
 	linkGoroutines(events)
 	linkShims(events)
+	linkPods(events)
 	restarted := restarts.Find(events)
 	events = restarts.MarkRunning(events)
 	restarts.MarkRestarting(events, restarted)

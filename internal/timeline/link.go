@@ -179,3 +179,34 @@ func adoptContainer(e, from *event.Event, how string) {
 	e.IDs.Container, e.IDs.Sandbox, e.IDs.Pod = from.IDs.Container, from.IDs.Sandbox, from.IDs.Pod
 	e.SetField(event.FieldContainerFrom.Text(how))
 }
+
+// linkPods names the pods of memory cgroups: the path of one holds the uid of its pod, or a
+// container, and other events tell whose it is. Where they do not agree, none is named.
+func linkPods(events []*event.Event) {
+	names := map[string]string{} // by uid or container, of those that are asked for
+	for _, e := range events {
+		if e.Kind == event.KindCgroupMemory {
+			names[e.IDs.PodUID], names[e.IDs.Container] = "", ""
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	delete(names, "")
+	for _, e := range events {
+		for _, id := range [...]string{e.IDs.PodUID, e.IDs.Container} {
+			switch name, asked := names[id]; {
+			case !asked || e.IDs.Pod == "" || name == e.IDs.Pod:
+			case name == "":
+				names[id] = e.IDs.Pod
+			default:
+				delete(names, id)
+			}
+		}
+	}
+	for _, e := range events {
+		if e.Kind == event.KindCgroupMemory {
+			e.IDs.Pod = cmp.Or(names[e.IDs.PodUID], names[e.IDs.Container])
+		}
+	}
+}

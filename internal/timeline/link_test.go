@@ -110,3 +110,31 @@ func TestLink(t *testing.T) {
 		})
 	}
 }
+
+// TestLinkPods: the pod of a memory cgroup is the one that other events name by its uid or by the
+// container, if all name the same.
+func TestLinkPods(t *testing.T) {
+	ids := func(uid, container, pod string) func(*event.Event) {
+		return func(e *event.Event) { e.IDs.PodUID, e.IDs.Container, e.IDs.Pod = uid, container, pod }
+	}
+	for _, c := range []struct {
+		name, want string
+		others     []func(*event.Event)
+	}{
+		{"nobody names it", "", nil},
+		{"by its uid", "shop/web", []func(*event.Event){ids("u1", "", "shop/web"), ids("u2", "c2", "shop/db"), ids("u1", "c1", "")}},
+		{"by its container", "shop/web", []func(*event.Event){ids("", "c1", "shop/web")}},
+		{"under two names", "", []func(*event.Event){ids("u1", "", "shop/web"), ids("u1", "", "shop/db"), ids("u1", "", "shop/web")}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e := ev("m.log", 1, at("2025-11-08T01:31:00Z"), kind(event.KindCgroupMemory), ids("u1", "c1", ""))
+			events := []*event.Event{&e}
+			for _, other := range c.others {
+				o := ev("c.log", 1, at("2025-11-08T01:30:00Z"), kind(event.KindCreated), other)
+				events = append(events, &o)
+			}
+			linkPods(events)
+			require.Equal(t, c.want, e.IDs.Pod)
+		})
+	}
+}

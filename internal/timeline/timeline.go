@@ -20,6 +20,9 @@ type Timeline struct {
 	Stalls   []Stall // in the order of their starts
 	Facts    map[string]Fact
 	Clocks   []Clock
+	// Node is the one machine whose kubelet or runtime wrote; what names no host is of it. Empty
+	// where that is not known.
+	Node string
 }
 
 // Window is a stretch of time; both ends zero when nothing is dated.

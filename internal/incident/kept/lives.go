@@ -38,7 +38,8 @@ type life struct {
 type kindOfHost struct {
 	kind    event.Kind
 	host    string
-	sandbox bool // it is of a sandbox alone
+	sandbox bool   // it is of a sandbox alone
+	method  string // of the call that failed
 }
 
 // counting is the event of a sample, and its text without the number of the others.
@@ -130,7 +131,7 @@ func (l *Lives) count(slot int) {
 		l.kept, l.samples = map[kindOfHost]int{}, map[sample]counting{}
 	}
 	e := l.events.At(slot)
-	kind := kindOfHost{e.Kind, e.Host, e.IDs.Container == ""}
+	kind := kindOfHost{e.Kind, e.Host, e.IDs.Container == "", e.FieldText(event.FieldMethod)}
 	if l.kept[kind]++; l.kept[kind] <= firstOfKind {
 		return
 	}

@@ -84,6 +84,23 @@ func TestLivesOfJobs(t *testing.T) {
 	require.Less(t, events, firstOfKind+120+waiting)
 }
 
+// TestLivesCountEachMethod: an event that says which call failed stands for calls of that method.
+func TestLivesCountEachMethod(t *testing.T) {
+	l := newLog()
+	methods := []string{"ContainerStatus", "RemoveContainer"}
+	for n := range 3600 {
+		method := methods[n%2]
+		e := event.New(event.KindCRIError, method+" failed", event.FieldMethod.Text(method), event.FieldError.Text("rpc error: code = NotFound desc = x"))
+		e.IDs.Container = fmt.Sprintf("%064x", n)
+		l.add(midnight.Add(time.Duration(n)*2*time.Second), e)
+	}
+	for _, method := range methods {
+		require.True(t, slices.ContainsFunc(slices.Collect(l.events.All()), func(e *event.Event) bool {
+			return e.Count() == 15 && e.Text == method+" failed, and 14 more like it in this minute"
+		}), method)
+	}
+}
+
 func TestLivesWithoutEnd(t *testing.T) {
 	l := newLog()
 	left := fmt.Sprintf("%064x", 1000)

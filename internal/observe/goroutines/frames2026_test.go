@@ -156,6 +156,7 @@ func TestProgramByFrames(t *testing.T) {
 		"github.com/opencontainers/runc/libcontainer.(*initProcess).start":                       "runc",
 		"k8s.io/kubernetes/pkg/kubelet/dockershim/network.(*PluginManager).GetPodNetworkStatus":  "kubelet",
 		"github.com/containerd/containerd/v2/cmd/containerd-shim-runc-v2/task.(*service).State":  "shim",
+		"gvisor.dev/gvisor/pkg/shim/v1/proc.(*Init).Stats":                                       "shim",
 		"github.com/cri-o/cri-o/server.(*Server).ListContainers":                                 "crio",
 		"github.com/AliyunContainerService/terway/daemon.(*networkService).AllocIP":              "cni",
 		"example.org/own/program.main":                                                           "",

@@ -57,6 +57,7 @@ var programs = []struct{ part, component string }{
 	{"container-storage-interface/spec/lib/go/csi._Node_", "csi"},
 	{"container-storage-interface/spec/lib/go/csi/v0._Node_", "csi"},
 	{"kata-containers/src/runtime/pkg/containerd-shim", "shim"},
+	{"gvisor.dev/gvisor/pkg/shim", "shim"},
 	{netlinkLibrary, "cni"}, // a network daemon without a name of its own here
 }
 

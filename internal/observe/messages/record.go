@@ -25,7 +25,7 @@ import (
 // tables in the order in which they are tried; every matching row makes an event.
 var tables = []table.Table{
 	kubelet.Table, runtimes.Containerd, runtimes.Dockerd, runtimes.CRIO, systemd.Table, tools.Operator, systemd.Bus, runtimes.Runc,
-	linux.Table, kubelet.ControlPlane, kubelet.Cluster, kubelet.Etcd, tools.Listings, tools.Commands, tools.Clients, systemd.Units, tools.Versions, runtimes.NRI, runtimes.Reserved, runtimes.Guests, runtimes.Supervisor, refused.Table, refused.Limits, tools.Addresses, tools.Health, tools.Probes, tools.Storage, tools.Counts, network.Table, network.Lock, linux.Faults,
+	linux.Table, kubelet.ControlPlane, kubelet.Cluster, kubelet.Etcd, tools.Listings, tools.Commands, tools.Clients, systemd.Units, tools.Versions, runtimes.NRI, runtimes.Reserved, runtimes.Guests, runtimes.Sandboxes, runtimes.Supervisor, refused.Table, refused.Limits, tools.Addresses, tools.Health, tools.Probes, tools.Storage, tools.Counts, network.Table, network.Lock, linux.Faults,
 	systemd.Udev, tools.Clock, talos.Table, noiseTable, kernelNoise,
 }
 
@@ -43,7 +43,7 @@ func Literals() []string {
 }
 
 // dumpLiterals stand in a log message that carries a goroutine dump.
-var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "goroutine "}
+var dumpLiterals = []string{"=== BEGIN goroutine stack dump ===", "oroutine "}
 
 // Append appends to dst the events that one log record tells of. Most records tell of none or one.
 // An error of gRPC whose writer is not known tells what its description tells.

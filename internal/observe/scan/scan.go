@@ -124,6 +124,19 @@ func FindID(s string) string {
 	return ""
 }
 
+// PodUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…,
+// kubepods-besteffort-pod1234_….slice. Empty for one of no pod.
+func PodUID(cgroup string) string {
+	i := strings.LastIndex(cgroup, "pod")
+	for i >= 0 && (i+39 > len(cgroup) || strings.Count(strings.ReplaceAll(cgroup[i+3:i+39], "_", "-"), "-") != 4) {
+		i = strings.LastIndex(cgroup[:i], "pod")
+	}
+	if i < 0 {
+		return ""
+	}
+	return strings.ReplaceAll(cgroup[i+3:i+39], "_", "-")
+}
+
 func isHex(c byte) bool { return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' }
 
 // IsWord says that c is a letter or digit of ASCII, or an underscore.

@@ -23,3 +23,9 @@ func TestContainerID(t *testing.T) {
 		require.Equal(t, want, ContainerID(in), in)
 	}
 }
+
+func TestPodUID(t *testing.T) {
+	require.Equal(t, "0a1b2c3d-1111-2222-3333-444455556666", PodUID("/sys/fs/cgroup/kubepods.slice/kubepods-pod0a1b2c3d_1111_2222_3333_444455556666.slice/x"))
+	require.Equal(t, "0a1b2c3d-1111-2222-3333-444455556666", PodUID("/kubepods/burstable/pod0a1b2c3d-1111-2222-3333-444455556666"))
+	require.Empty(t, PodUID("/sys/fs/cgroup/kubepods.slice"))
+}

@@ -265,7 +265,7 @@ func (v *values) finishFile(dst []event.Event) []event.Event {
 			e.AddText(event.FieldDaemon, daemon.Named(unit))
 		}
 		facts.MarkFull(&e, event.FieldPIDs, event.FieldPIDsMax)
-		e.IDs.Container, e.IDs.PodUID = scan.FindID(g.path), podUID(g.path)
+		e.IDs.Container, e.IDs.PodUID = scan.FindID(g.path), scan.PodUID(g.path)
 		e.Text = "cgroup " + g.path
 		if g.path == "." {
 			e.Text = "a cgroup" // nothing shows where its file was printed
@@ -290,17 +290,4 @@ func parseQuota(value string) (quota, period float64) {
 		return 0, 0
 	}
 	return quota, period
-}
-
-// podUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…,
-// kubepods-besteffort-pod1234_….slice.
-func podUID(dir string) string {
-	i := strings.LastIndex(dir, "pod")
-	for i >= 0 && (i+39 > len(dir) || strings.Count(strings.ReplaceAll(dir[i+3:i+39], "_", "-"), "-") != 4) {
-		i = strings.LastIndex(dir[:i], "pod")
-	}
-	if i < 0 {
-		return ""
-	}
-	return strings.ReplaceAll(dir[i+3:i+39], "_", "-")
 }

@@ -100,7 +100,7 @@ func (k *KernelTraces) Want(line []byte) bool {
 }
 
 // traceParts are what lines of a trace hold that do not begin one.
-var traceParts = [][]byte{[]byte("+0x"), []byte(" 0x"), []byte("RIP: "), []byte(" Comm: "), usageMark}
+var traceParts = [][]byte{[]byte("+0x"), []byte(" 0x"), []byte("RIP: "), []byte(" Comm: "), usageMark, []byte(limitOf)}
 
 // Add takes the next wanted record.
 func (k *KernelTraces) Add(r *event.Record) {

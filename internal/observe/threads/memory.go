@@ -12,7 +12,9 @@ import (
 // beginsShortage stands in the first line of what the kernel says when it finds no memory.
 const beginsShortage = " invoked oom-killer: "
 
-// usageMark stands in the lines of that report on what a cgroup uses.
+// limitOf stands in its line that names the cgroup, usageMark in those on what the cgroup uses.
+const limitOf = " as a result of limit of "
+
 var usageMark = []byte(": usage ")
 
 // shortage is the report on a lack of memory, while its lines come in. Its stack shows whether a
@@ -21,6 +23,7 @@ var usageMark = []byte(": usage ")
 //
 //	runc:[2:INIT] invoked oom-killer: gfp_mask=0xd0, order=0, oom_score_adj=997
 //	[<ffffffff811f4d91>] mem_cgroup_oom_synchronize+0x551/0x580
+//	Task in /kubepods/burstable/pod0a1b2c3d-…/9f2c… killed as a result of limit of /kubepods/burstable/pod0a1b2c3d-…      (until 4.20)
 //	memory: usage 3145728kB, limit 3145728kB, failcnt 14406932
 //	memory+swap: usage 3145728kB, limit 9007199254740988kB, failcnt 0
 //	kmem: usage 3143468kB, limit 9007199254740988kB, failcnt 0
@@ -28,10 +31,11 @@ var usageMark = []byte(": usage ")
 // The last line counts what the kernel itself keeps for the cgroup's processes; in most reports
 // that is next to nothing.
 type shortage struct {
-	first  event.Pos // of its first line
-	frames int       // that were looked at
-	usage  int       // of the cgroup, in kB; 0 until its line
-	line   event.Quote
+	first       event.Pos   // of its first line
+	frames      int         // that were looked at
+	cgroup      string      // that has reached its limit; empty until its line
+	usage       int         // of the cgroup, in kB; 0 until its line
+	named, line event.Quote // these two
 }
 
 // takeLine takes a line of the report, and gives the event of the last one.
@@ -40,6 +44,9 @@ func (s *shortage) takeLine(text string, r *event.Record, quote event.Quote) (ev
 	switch {
 	case strings.Contains(text, beginsShortage):
 		*s = shortage{first: quote.Pos}
+	case strings.HasPrefix(text, "Task in "):
+		_, s.cgroup, _ = strings.Cut(text, limitOf)
+		s.named = quote
 	case strings.HasPrefix(text, "memory: usage "):
 		s.usage, s.line = readKilobytes(text), quote
 	case strings.HasPrefix(text, "kmem: usage ") && s.usage > 0:
@@ -49,8 +56,12 @@ func (s *shortage) takeLine(text string, r *event.Record, quote event.Quote) (ev
 			event.FieldKernelPercent.Int(percent),
 		)
 		e.Component, e.Host = "kernel", r.Host
+		e.IDs.Container, e.IDs.PodUID = scan.FindID(s.cgroup), scan.PodUID(s.cgroup)
 		e.Start, e.End = r.Time, r.Time
 		e.Evidence = []event.Quote{s.line, quote}
+		if s.cgroup != "" {
+			e.Evidence = append(e.Evidence, s.named)
+		}
 		*s = shortage{}
 		return e, percent >= kernelsOwn
 	}

@@ -33,3 +33,28 @@ func TestShortageScope(t *testing.T) {
 		require.Equal(t, c.want, scope, c.lines)
 	}
 }
+
+// The cgroup that reached its limit is that of the line before what it uses, and of this report.
+func TestShortageOfPod(t *testing.T) {
+	const uid, id = "0a1b2c3d-1111-2222-3333-444455556666", "c8edefa905171b2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4"
+	const pod = "/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod0a1b2c3d_1111_2222_3333_444455556666.slice"
+	var s shortage
+	report := func(limit string) event.IDs {
+		lines := []string{
+			"java invoked oom-killer: gfp_mask=0xd0, order=0, oom_score_adj=980",
+			"Task in " + pod + "/docker-" + id + ".scope killed as a result of limit of " + limit,
+			"memory: usage 1048576kB, limit 1048576kB, failcnt 884211", "kmem: usage 986112kB, limit 9007199254740988kB, failcnt 0",
+		}
+		if limit == "" {
+			lines[1] = "memory+swap: usage 1048576kB, limit 9007199254740988kB, failcnt 0"
+		}
+		var last event.Event
+		for _, line := range lines {
+			last, _ = s.takeLine(line, &event.Record{}, event.Quote{Text: line})
+		}
+		return last.IDs
+	}
+	require.Equal(t, event.IDs{PodUID: uid}, report(pod))
+	require.Equal(t, event.IDs{PodUID: uid, Container: id}, report(pod+"/docker-"+id+".scope"))
+	require.Equal(t, event.IDs{}, report(""))
+}

@@ -241,8 +241,12 @@ func isNumbered(head *Head) bool {
 	return all > 1 && texts > 0 || all == 1 && bytes.HasPrefix(head.Text, []byte("     1\t"))
 }
 
+// numberWidth is how far to the right cat -n and nl put a number.
+const numberWidth = 6
+
 // numberLength is the length of the number and the tab that a line starts with; 0 without them.
-// What is pasted may lack a tab at the end of a line. A shell's history has two blanks for it.
+// What is pasted may lack a tab at the end of a line, and what a terminal shows has two blanks for
+// it. A shell's history has two blanks as well, but its numbers end a column before.
 func numberLength(line []byte) int {
 	i := SkipBlanks(line, 0)
 	_, d := Digits(line[i:])
@@ -254,6 +258,8 @@ func numberLength(line []byte) int {
 		return i
 	case rest[0] == '\t':
 		return i + 1
+	case i == numberWidth && bytes.HasPrefix(rest, []byte("  ")):
+		return i + len("  ")
 	}
 	return 0
 }

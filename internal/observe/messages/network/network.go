@@ -194,7 +194,27 @@ func daemonTrouble(r *event.Record) (event.Event, bool) {
 		e.Text += ": " + event.OneLine(reason)
 		e.AddText(event.FieldError, reason)
 	}
+	if n := countOccurrences(r.Raw); n > 1 && r.Repeats == 0 {
+		e.AddFields(event.FieldRepeats.Int(n))
+	}
 	return e, true
+}
+
+// maxOccurrences bounds what one line may count: a log that is read as a whole has fewer.
+const maxOccurrences = 1_000_000
+
+// countOccurrences is how often a line came that cilium connectivity test lists once; 0 where that
+// is not said. Its command line writes the word in two ways:
+//
+//	level=warning msg="Regeneration of endpoint failed" … subsys=endpoint (12 occurrences)
+func countOccurrences(line string) int {
+	line = strings.TrimRight(line, " \r")
+	said := strings.TrimSuffix(strings.TrimSuffix(line, " occurrences)"), " occurences)")
+	n, err := strconv.Atoi(said[strings.LastIndexByte(said, '(')+1:])
+	if said == line || err != nil || n > maxOccurrences {
+		return 0
+	}
+	return n
 }
 
 // lateSwitch is how long Open vSwitch must have been held up for that to be a sign: a second is
