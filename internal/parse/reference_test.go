@@ -75,6 +75,8 @@ func TestReferences(t *testing.T) {
 		"a web page":                 {"a.txt", "<!DOCTYPE html>\n<html><body>PLEG is not healthy</body></html>\n", "documentation"},
 		"by its place":               {"usr/share/doc/runc/NEWS.gz", "text\n", "documentation"},
 		"an incident's description":  {"ticket.md", page + "\n```\n" + klog + "```\n", "transcript"},
+		"a prompt of root":           {"t.txt", "The pods of the node do not start, and it is always the same that we see.\nmkdir: cannot create directory: Cannot allocate memory\n# mkdir /sys/fs/cgroup/memory/kubepods/pod1\nWe have no idea what it is, there is enough memory left for all of them.\n", Text},
+		"a heading with a command":   {"t.txt", "The pods of the node do not start, and it is always the same that we see.\n# mkdir fails\nWe have no idea what it is, there is enough memory left for all of them.\n", Prose},
 		"a chat":                     {"chat.txt", "alice: have you looked at the kubelet of this node?\nbob: yes, it says that PLEG is not healthy and it is not the first time\nalice: then we should restart the runtime on all of them\nbob: that is what I did before you came and it did not help\n", Prose},
 		"another script":             {"t.txt", strings.Repeat("节点变为 NotReady，因为 PLEG 不健康，容器运行时没有响应。\n", 1) + "我们重启了容器运行时，但是没有任何帮助。\n内核日志里没有任何错误信息，请看下面的内容。\n最后我们重启了整个节点才恢复正常。\n", Prose},
 		"bare messages":              {"ticket.txt", "PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s\nThe maximum number of active connections for UID 0 has been reached\ncontainer runtime is down\n", Text},
