@@ -236,9 +236,9 @@ var startFailures = []string{
 // apiFailures are the reasons for which a request to the API server fails: nobody listens, no
 // answer in time, no way to it, the name cannot be resolved, the connection broke, a certificate is
 // not accepted, the client is not known or may not do this, the object is not there, the server
-// fails itself, or a webhook that it asks; or the program that gives the client its credentials.
-// Where a pager cut the line, no more may be known than that there was no answer.
+// fails itself, its etcd or a webhook that it asks; or the program that gives the client its
+// credentials. Where a pager cut the line, no more may be known than that there was no answer.
 var apiFailures = []string{
 	"refused", "timeout", "no-route", "dns", "cut", "cut-off", "certificate", "unauthorized", "forbidden", "not-found", "server",
-	"webhook", "credentials", "other",
+	"etcd", "webhook", "credentials", "other",
 }

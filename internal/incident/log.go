@@ -64,6 +64,9 @@ func (r *reader) readLog(ctx context.Context, read parse.Records, src io.Reader,
 					continue
 				}
 			}
+			if dumps.Pending() && strings.Contains(rec.Text, "_Handler(") {
+				continue // a call of a goroutine that is read whole
+			}
 			kernel.addRecord(&rec)
 			maker.addRecord(&rec, source)
 		}

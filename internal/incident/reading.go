@@ -209,7 +209,7 @@ func (w *lineWatch) explainUnused(f *File) string {
 		return fmt.Sprintf("the file has only %d lines", f.Lines)
 	case !w.entries && w.isBlank():
 		return "the line is blank"
-	case f.SetAside:
+	case f.SetAside && w.record == nil && w.skip == nil, f.SetAside && f.Used == 0:
 		return "the file is no evidence of a node: " + f.Format
 	case f.Format == "unknown":
 		return "the file is of no format that plegdiag reads: " + cmp.Or(f.Err, f.FirstSkip)
@@ -219,6 +219,8 @@ func (w *lineWatch) explainUnused(f *File) string {
 		return "its message is missing: the carrier dropped it"
 	case w.record != nil && f.Format == parse.Prose:
 		return "the file is prose: what somebody wrote about an incident is no event of it"
+	case w.prose:
+		return "it stands in prose, of which only lines with the header of a log are read"
 	case w.record != nil && !w.record.Wanted:
 		return "it holds none of the texts by which plegdiag knows a message"
 	case w.record != nil:

@@ -71,6 +71,12 @@ func TestReadingOfUnusedLines(t *testing.T) {
 			"\tand a line without a header\n",
 		"noise.bin": strings.Repeat("\x00\x01\x02", 100) + "\n",
 		"empty.log": "",
+		"page.md": "# docker ps\nCONTAINER ID\n\nThen we have seen that the node was not ready, and it was the first time that it was.\n" +
+			"PLEG is not healthy: pleg was last seen active 3m0.4s ago; threshold is 3m0s\n" +
+			"We think that it is the runtime which did not answer, and so we have restarted all of it.\n" +
+			"After that the node was ready again, but it is not known why it was so and what it will do.\n" +
+			"That is all we have of it, and there is no more that we could say about the node or its pods.\n" +
+			"Events:\n  Warning  NodeNotReady  5m  kubelet  Node node-1 status is now: NodeNotReady\n",
 		"containerd.log": `time="2026-11-20T09:30:01.000000000Z" level=info msg="StopContainer for \"b39895a86a9ebfdad08d2b42015f962ab2e0ec6b937f0662bef3d948009fcb6e\" with timeout 2 (s)"` + "\n" +
 			`time="2026-11-20T09:30:01.500000000Z" level=info msg="StopContainer for \"b39895a86a9ebfdad08d2b42015f962ab2e0ec6b937f0662bef3d948009fcb6e\" returns successfully"` + "\n",
 	}
@@ -87,6 +93,7 @@ func TestReadingOfUnusedLines(t *testing.T) {
 		{"kubelet.log", 9, "only 4 lines"},
 		{"noise.bin", 1, "no format that plegdiag reads"},
 		{"empty.log", 1, "empty"},
+		{"page.md", 5, "in prose"},
 	} {
 		r := readLine(t, dir, c.file, c.line)
 		require.Empty(t, r.Events, c)
@@ -97,6 +104,8 @@ func TestReadingOfUnusedLines(t *testing.T) {
 	require.Equal(t, "2026-11-20T09:33:12.4Z", r.Time.T.Format("2006-01-02T15:04:05.999Z07:00"))
 	require.NotEmpty(t, r.Basis, "klog writes neither year nor zone")
 	require.Len(t, r.Stalls, 1)
+	r = readLine(t, dir, "page.md", 10)
+	require.NotEmpty(t, r.Events, "a row of kubectl describe is evidence between sentences")
 	r = readLine(t, dir, "containerd.log", 2)
 	require.Len(t, r.Dropped, 1)
 	require.Contains(t, r.Dropped[0].Why, "ordinary")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/samples"
 	"github.com/plegdiag/plegdiag/internal/parse/traces"
@@ -24,6 +25,7 @@ type lineWatch struct {
 
 	// Noted by the reader.
 	line   int    // the line that is read now
+	format string // of the section that is read now; empty in a file without any
 	text   []byte // of the watched line, as written; at most event.MaxRaw bytes
 	part   string // what the line was read as; empty when nothing of it was read
 	from   int    // the lines of that part
@@ -31,6 +33,7 @@ type lineWatch struct {
 	joint  bool          // what is made of that part is made of all its lines
 	record *event.Record // where it is a line of a log
 	writer string        // of the record
+	prose  bool          // the record stands in prose, inside of a file that has other parts
 	skip   *event.Skip   // that the line was lost with
 	// dated are the dated lines before the watched one, one in each stretch of stampPause, then the
 	// last: by them a clock without a date is followed.
@@ -108,6 +111,13 @@ func (w *lineWatch) tapOpener(open func() (io.Reader, io.Closer, error)) func() 
 	}
 }
 
+// noteFormat notes of which format the section is that is read next.
+func (w *lineWatch) noteFormat(format string) {
+	if w != nil {
+		w.format = format
+	}
+}
+
 // notePart notes that the lines from one on were read as part of something, if the watched line is
 // one of them. What covers fewer lines says more: a line of a log in a document.
 func (w *lineWatch) notePart(pos event.Pos, count int, part string) bool {
@@ -134,6 +144,7 @@ func (w *lineWatch) noteRecord(rec event.Record, writer string) {
 				w.part, w.from, w.to = "a line of a log", rec.Pos.Line, max(w.at.Line, rec.Pos.Line+rec.Lines-1)
 			}
 			w.record, w.writer, w.joint = &rec, writer, true
+			w.prose = w.format == parse.Prose
 		}
 		return
 	}

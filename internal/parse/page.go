@@ -23,11 +23,34 @@ var mayBePatch = lines.NewLiterals([]string{"Signed-off-by: ", "Reviewed-by: ", 
 // what was seen on a developer's machine.
 var patchSign = lazily(`(?m)^[> ]{0,8}(Signed-off-by|Reviewed-by|Acked-by): .{1,80} <[^\s<>]+@[^\s<>]+>` +
 	`|^[> ]{0,8}Fixes: [0-9a-f]{7,40} \("` +
-	`|^X-Mailing-List: |^Subject: .{0,20}\[PATCH|^This patch was applied to |^commit [0-9a-f]{40} upstream\.`)
+	`|^Subject: .{0,20}\[PATCH|^This patch was applied to |^commit [0-9a-f]{40} upstream\.`)
 
-// isPatch knows a patch, a commit and a mail of a list by their marks.
+// listSign is a line of the head of a mail that went through a list of the kernel.
+var listSign = lazily(`(?m)^X-Mailing-List: `)
+
+// isPatch knows a patch, a commit and a mail of a list by their marks. A mail of a list may also
+// report what happened: it begins a thread, or brings lines with the header of a log.
 func isPatch(head *lines.Head) bool {
-	return head.MayHoldAny(mayBePatch) && patchSign().Match(head.Text)
+	if !head.MayHoldAny(mayBePatch) {
+		return false
+	}
+	return patchSign().Match(head.Text) || listSign().Match(head.Text) && !reports(head)
+}
+
+// reports says that a mail answers none, or that what it quotes is not all it has of a log. Where
+// quotation marks stood before most of the lines, they are taken off already.
+func reports(head *lines.Head) bool {
+	marks := logs.Marks(head)
+	brings, quotes := false, false
+	for n, line := range head.Lines {
+		if line[0] == '>' {
+			quotes = true
+		} else if marks[n]&uint8(logs.Headed) != 0 {
+			brings = true
+		}
+	}
+	answers := head.Holds(" wrote:\n")
+	return !answers && !quotes || brings && quotes
 }
 
 // mayBePasted says that lines of a format can also stand in the mail about a patch.

@@ -313,6 +313,22 @@ func isTyped(line []byte) bool {
 	return typed != nil && commands[string(typed[1])] // a comment begins with # too
 }
 
+// isRootPrompt says that a line that begins as a heading does is what root typed: the name of a
+// command, and an option or a path.
+//
+//	# mkdir /sys/fs/cgroup/memory/kubepods/burstable/podeb6abc31
+func isRootPrompt(line []byte) bool {
+	typed, ok := bytes.CutPrefix(line, []byte("# "))
+	if !ok {
+		return false
+	}
+	word, rest, _ := bytes.Cut(typed, []byte{' '})
+	if !commands[string(word)] {
+		return false
+	}
+	return lines.StartsWith(rest, "-", "/") || isKnownCommand(string(typed))
+}
+
 // isRules knows a file by the words of its language, and a list of regular expressions, formats or
 // queries by them.
 // What an API server says of its objects, in which programs may have their rules, is read.
@@ -458,6 +474,8 @@ func countText(head *lines.Head) (t textCount) {
 		case logs.HasHeader(line) || IsJSONLog(line):
 			t.logs++
 		case line[0] == '|' && callTree.Match(line):
+			t.machine++
+		case line[0] == '#' && isRootPrompt(line):
 			t.machine++
 		case markdownSign.Match(line):
 			t.markdown++

@@ -44,6 +44,11 @@ var Sorts = []Sort{
 		Name: "event ignored", Literals: []string{"ignoring event"}, Also: []string{"topic="},
 		Why: "dockerd on events that it needs not",
 	},
+	{
+		Name:     "left-over process",
+		Literals: []string{"Found left-over process ", "This usually indicates unclean termination of a previous run"},
+		Why:      "systemd starts a unit of which processes live on; of a runtime these are its shims, as they should",
+	},
 	{Name: "closed fifo", Literals: []string{"reading from a closed fifo"}, Why: "a client of logs or exec went away"},
 	{
 		Name: "TLS certificate", Literals: []string{"remote error: tls: bad certificate", "remote error: tls: unknown certificate", "remote error: tls: expired certificate"},

@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"iter"
+	"regexp"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -26,6 +27,9 @@ func ReadStamped(in lines.Input) iter.Seq2[event.Record, error] {
 	}
 }
 
+// eventRow is a row of the Events that kubectl describe prints, with the age of the last one.
+var eventRow = regexp.MustCompile(`^(Warning|Normal) +[A-Z]\w+ +(<unknown>|\d+[smhd])`)
+
 // readStampedLine reads a line that has a header, and accounts for any other.
 func (l *logReader) readStampedLine(line lines.Line) bool {
 	b := lines.TrimReturn(line.Bytes)
@@ -38,7 +42,7 @@ func (l *logReader) readStampedLine(line lines.Line) bool {
 		line.Bytes = code
 		return l.readLine(line)
 	}
-	if len(b) > 0 && (HasHeader(b) || IsJournalJSON(b) || b[0] == '{' && (IsKlog(b) || IsLogrus(b) || IsContainer(b))) {
+	if len(b) > 0 && (HasHeader(b) || eventRow.Match(b) || IsJournalJSON(b) || b[0] == '{' && (IsKlog(b) || IsLogrus(b) || IsContainer(b))) {
 		line.Bytes = b
 		return l.readLine(line)
 	}

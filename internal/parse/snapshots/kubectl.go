@@ -41,6 +41,7 @@ func CutEvent(line string) (fields []event.Pair, ok bool) {
 	if len(line) > maxRow {
 		return nil, false
 	}
+	line = plainRow(line)
 	r := eventRow{line: line, words: joinDates(line, cutWords(line))}
 	return r.fields, r.readRow()
 }
@@ -319,6 +320,7 @@ func CutCondition(line string) (fields []event.Pair, ok bool) {
 	if len(line) > maxRow {
 		return nil, false
 	}
+	line = plainRow(line)
 	words := cutWords(line)
 	at := 0
 	kind := ""

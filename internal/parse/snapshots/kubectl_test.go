@@ -50,6 +50,35 @@ func TestCutEventOfEveryLayout(t *testing.T) {
 	}
 }
 
+// A row, or a cell of it, that somebody pointed at says the same.
+func TestEmphasis(t *testing.T) {
+	for marked, plain := range map[string]string{
+		"  **Warning  TaskHung  5m  kernel-monitor  task dockerd:6500 blocked**": "  Warning  TaskHung  5m  kernel-monitor  task dockerd:6500 blocked",
+		"Warning  **TaskHung**  5m  `kernel-monitor`  a `b` c":                   "Warning  TaskHung  5m  kernel-monitor  a b c",
+		"node-1   **NotReady**   <none>":                                         "node-1   NotReady   <none>",
+		"**a** **b**":                                                            "a b",
+		"  `-containerd(12)-+-shim(13)":                                          "  `-containerd(12)-+-shim(13)",
+		"a ** b ** c":                                                            "a ** b ** c",
+		"**a":                                                                    "**a",
+		"x**y**z `` **":                                                          "x**y**z `` **",
+	} {
+		require.Equal(t, plain, plainRow(marked))
+	}
+	fields, ok := CutCondition("  **Ready   `False`   Tue, 10 Sep 2019 02:16:48 -0700   Tue, 10 Sep 2019 02:02:54 -0700   KubeletNotReady   PLEG is not healthy**")
+	require.True(t, ok)
+	cells := event.Record{Fields: fields}
+	require.Equal(t, []string{"Ready", "False", "KubeletNotReady", "PLEG is not healthy"},
+		[]string{cells.Value("Type"), cells.Value("Status"), cells.Value("Reason"), cells.Value("Message")})
+	_, ok = CutEvent("  **Warning  TaskHung  5m  kernel-monitor  task dockerd:6500 blocked**")
+	require.True(t, ok)
+	var nodes table
+	require.True(t, nodes.readHead([]byte("NAME     STATUS     ROLES    AGE   VERSION")))
+	_, fields, ok = nodes.readRow([]byte("node-1   **NotReady**   worker   38d   `v1.28.4`"))
+	require.True(t, ok)
+	cells = event.Record{Fields: fields}
+	require.Equal(t, []string{"NotReady", "worker", "v1.28.4"}, []string{cells.Value("STATUS"), cells.Value("ROLES"), cells.Value("VERSION")})
+}
+
 // TestCutEventOfWatch: where kubectl watches, up to 1.7, it writes dates in the place of ages.
 func TestCutEventOfWatch(t *testing.T) {
 	const (

@@ -36,6 +36,7 @@ func (o *outline) readLine(line string) (Datum, bool) {
 	if fields, ok := cutDescribeRow(line); ok {
 		return Datum{Path: o.pathTo(""), Fields: fields}, true
 	}
+	line = plainRow(line)
 	text := strings.TrimLeft(line, " \t")
 	if isObjectHead(text) {
 		return Datum{}, true

@@ -50,7 +50,7 @@ func (t *table) readRow(raw []byte) (path []string, fields []event.Pair, ok bool
 		t.tree = tree{open: t.tree.open[:0]} // it ends there, if there was one
 		return bareRow, nil, false
 	}
-	line := string(raw)
+	line := plainRow(string(raw))
 	if path, fields, ok = t.tree.readRow(line); ok {
 		return path, fields, true
 	}
@@ -84,8 +84,8 @@ func (t *table) readRow(raw []byte) (path []string, fields []event.Pair, ok bool
 // of other files.
 func mayBeRow(line []byte) bool {
 	switch c := line[0]; {
-	case c <= ' ' || c >= utf8.RuneSelf || c == '|' || c == '`' || len(line) > longestRow:
-		return true // perhaps a branch of a tree
+	case c <= ' ' || c >= utf8.RuneSelf || c == '|' || c == '`' || lines.StartsWith(line, "**") || len(line) > longestRow:
+		return true // perhaps a branch of a tree, or a row that is set in bold
 	case lines.IsDigit(c):
 		rest := bytes.TrimLeft(line, "0123456789.")
 		if len(rest) > 0 && strings.IndexByte("ymwdhus", rest[0]) >= 0 { // of isBlamed

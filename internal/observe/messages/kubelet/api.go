@@ -196,6 +196,7 @@ var apiReasons = []struct {
 	texts  []string
 }{
 	{"webhook", []string{"failed calling webhook", "failed to call webhook"}}, // what stands behind is the webhook's, not the API server's
+	{"etcd", []string{"etcdserver: "}},                                        // so the API server was reached, and it has answered
 	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required", otherAuthority, "token does not match the server"}},
 	{"dns", []string{"no such host", "No such host is known", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
 	{"refused", []string{"connection refused", "actively refused it"}}, // the words behind "connectex: " and "wsarecv: " are Windows'
@@ -209,7 +210,7 @@ var apiReasons = []struct {
 		"timed out", "did not properly respond",
 	}},
 	{"server", []string{
-		"currently unable to handle", "unable to return a response", "etcdserver", "erviceUnavailable", "Service Unavailable",
+		"currently unable to handle", "unable to return a response", "erviceUnavailable", "Service Unavailable",
 		"InternalError", "nternal error", "too many requests", "has no leader", "Bad Gateway", "Gateway Timeout",
 	}},
 	{"not-found", []string{"not found", "could not find the requested resource"}},
@@ -220,7 +221,7 @@ var apiWords = map[string]string{
 	"certificate": "a certificate is not accepted", "dns": "its name cannot be resolved", "refused": "nothing listens there",
 	"no-route": "there is no network route to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
 	"cut": "the connection broke", "timeout": "it does not answer in time", "server": "the server fails itself",
-	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails",
+	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails", "etcd": "its etcd does not answer as it should",
 	"cut-off":     "there was no answer, and what stopped it is cut off the line",
 	"credentials": "the program that the kubelet asks for its credentials gives none",
 }

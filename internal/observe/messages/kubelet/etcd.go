@@ -1,6 +1,7 @@
 package kubelet
 
 import (
+	"regexp"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kerne
 	{[]string{" lost leader ", "stepped down to follower since quorum is not active"}, etcdLeaderLost},
 	{[]string{"database space exceeded", "alarm:NOSPACE", "alarm raised"}, etcdDatabaseFull},
 	{
-		[]string{"etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: no leader", "[-]etcd failed", "etcd-readiness failed", "etcd,etcd-readiness check failed", "Failed to check local etcd status", "Failed to test etcd connection", "error creating storage factory: ", "nable to create storage backend"},
+		[]string{"etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: no leader", "etcdserver: too many requests", "[-]etcd failed", "etcd-readiness failed", "etcd,etcd-readiness check failed", "Failed to check local etcd status", "Failed to test etcd connection", "error creating storage factory: ", "nable to create storage backend"},
 		etcdFails,
 	},
 	{[]string{":2379: connect: connection refused"}, etcdGone},
@@ -43,6 +44,7 @@ func etcdEvent(text string, fields ...event.Field) event.Event {
 //
 //	≤ 3.4  wal: sync duration of 2.133017562s, expected less than 1s
 //	≥ 3.4  {"level":"warn","ts":"…","caller":"wal/wal.go:806","msg":"slow fdatasync","took":"7.454439372s","expected-duration":"1s"}
+//	copied slow fdatasync took 1.307701648s expected-duration 1s
 func etcdSyncSlow(r *event.Record) (event.Event, bool) {
 	took, ok := readTook(r.Raw, "sync duration of ", ",")
 	return etcdEvent(
@@ -132,6 +134,7 @@ func etcdDatabaseFull(r *event.Record) (event.Event, bool) {
 //
 //	status.go:71] apiserver received an error that is not an metav1.Status: … etcdserver: request timed out
 //	Error from server: etcdserver: leader changed
+//	… "Failed to update lease" err="etcdserver: too many requests"                          (more changes wait than it takes)
 //	≤ 3.4  etcdserver: read-only range request "key:…" with result "error:etcdserver: leader changed" took too long (3.4s) to execute
 //	[-]etcd failed: reason withheld                                                        (/readyz and /healthz of the API server)
 //	instance.go:290] Error creating leases: error creating storage factory: context deadline exceeded       (kube-apiserver, which ends)
@@ -165,15 +168,16 @@ func etcdPeerLost(*event.Record) (event.Event, bool) {
 	return etcdEvent("a member of etcd does not reach another one", event.FieldWhat.Text("peer")), true
 }
 
-// readTook is how long something took, in etcd's JSON or behind the words of its old text.
+// tookField is how long something took, as a field of etcd's JSON, of its console's form, or copied
+// without the signs around it.
+var tookField = regexp.MustCompile(`\btook(?:"?[:=] ?"?| )(\d[\d.]*[a-zµ]\w*)`)
+
+// readTook is how long something took, in that field or behind the words of etcd's old text.
 func readTook(line, before, behind string) (time.Duration, bool) {
 	line = strings.NewReplacer(`\"`, `"`, `""`, `"`).Replace(line) // JSON and CSV around it
-	said, ok := scan.Between(line, `"took":"`, `"`)
-	if !ok {
-		said, ok = scan.Between(line, `took="`, `"`)
-	}
-	if !ok {
-		said, ok = scan.Between(line, before, behind)
+	said, ok := scan.Between(line, before, behind)
+	if field := tookField.FindStringSubmatch(line); field != nil {
+		said, ok = field[1], true
 	}
 	took, err := time.ParseDuration(said)
 	return took, ok && err == nil

@@ -94,6 +94,7 @@ var Containerd = table.Table{
 		{[]string{"containerd successfully booted"}, bootEdge("containerd", event.End)},
 		{[]string{"cleaning leaked shim process"}, shimLeaked},
 		table.Crash,
+		table.CrashedCall,
 	},
 }
 

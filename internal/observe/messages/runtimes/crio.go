@@ -34,6 +34,7 @@ var CRIO = table.Table{
 		{[]string{"level=fatal"}, fatalError("crio")},
 		{[]string{"not yet finished. Currently at stage ", "error reserving ctr name ", "error reserving pod name ", "context was either canceled or the deadline was exceeded"}, createWaits},
 		table.Crash,
+		table.CrashedCall,
 	},
 }
 
