@@ -7,12 +7,18 @@ import (
 
 // cutQuoted returns the line of a log that somebody quotes inside of a line, behind one of the
 // signs opens, with what stands behind it cut off where it is in quotes; nil where there is none.
-// Behind a backquote, as code of Markdown, it may have any header, and else that of klog:
+// Behind a backquote, as code of Markdown, and behind the mark of a quotation, as in mails, it may
+// have any header, and else that of klog:
 //
+//	> time="2022-11-08T09:30:11.885Z" level=info msg="…"
 //	`E1108 09:30:11.885000    2917 kubelet.go:2412] skipping pod synchronization - …`
 //	the kubelet says: E1108 09:30:11.885000    2917 kubelet.go:2412] skipping pod synchronization - …
 //	crio's log shows `Nov 08 09:30:11 node-1 crio[812]: fatal error: concurrent map writes`
 func cutQuoted(b []byte, opens string) []byte {
+	start := bytes.TrimLeft(b, " \t")
+	if line := cutMark(start); len(line) < len(start) && HasHeader(line) {
+		return line
+	}
 	for at := 1; at < min(len(b), maxProse); at++ {
 		if c := b[at]; b[at-1] != '`' && c != 'I' && c != 'W' && c != 'E' && c != 'F' {
 			continue // as nearly everywhere
@@ -32,6 +38,14 @@ func cutQuoted(b []byte, opens string) []byte {
 		return quoted
 	}
 	return nil
+}
+
+// cutMark takes the marks of a quotation, one for each time it was quoted, off a line.
+func cutMark(b []byte) []byte {
+	if len(b) > 0 && b[0] == '>' {
+		return bytes.TrimLeft(b, " \t>")
+	}
+	return b
 }
 
 // beginsQuotedLine says that a text behind the sign open is a line of a log; but behind a backquote
