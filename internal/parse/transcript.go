@@ -256,6 +256,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if s.listing.EndsBefore(line, s.next.Filled > 0) || s.beginsUnit(line) || s.stacks.changesAt(line) || s.endsStack(line) {
 		return true
 	}
+	s.where.note(line)
 	quote := event.Quote{Pos: event.Pos{File: s.in.Path, Line: s.line + 1}, Text: lines.Clip(line)}
 	if tellsBreak(line) {
 		s.next.Broken = quote
@@ -582,8 +583,14 @@ func isKnownCommand(command string) bool {
 	if dot := strings.IndexByte(second, '.'); dot > 0 && dot < len(second)-1 && slices.Contains(printers, name) {
 		return true // cat kubelet.log
 	}
+	if len(words) == 2 && slices.Contains(printers, name) && slices.Contains(processFiles, second) {
+		return true // in the directory of a process
+	}
 	return strings.ContainsAny(second[:1], "-/") || slices.Contains(subCommands, second) || strings.ContainsAny(command, "|/")
 }
+
+// processFiles are the files of a process or a thread that people look at from its directory.
+var processFiles = []string{"stack", "wchan", "syscall", "status", "stat", "sched", "schedstat", "comm", "cmdline", "cgroup", "limits", "mountinfo"}
 
 // subCommands stand behind the name of a client.
 var subCommands = []string{
