@@ -51,6 +51,8 @@ type Section struct {
 	Timed   event.Quote   // of the line that says so
 	Number  int           // that the command counted, where it ends in wc -l or grep -c; else zero
 	Counted event.Quote   // of the line that says so
+	Missing int           // the process that the command asks for and that is not there; else zero
+	Missed  event.Quote   // of the line that says so
 	Limit   int           // of the kernel that the command printed, of those in LimitNames; else zero
 }
 
@@ -158,6 +160,32 @@ func (s *Sections) noteCount(line []byte, quote event.Quote) {
 	word, _, _ := strings.Cut(strings.TrimSpace(string(line[:min(len(line), 80)])), " ")
 	if n, err := strconv.Atoi(word); err == nil && s.counts && s.next.Filled == 0 {
 		s.next.Number, s.next.Counted = n, quote
+	}
+}
+
+// asksForProcess are commands that ask for one process: ps 2087476, ps -fp 2087476.
+var asksForProcess = regexp.MustCompile(`^ps (?:-?\w+ )*(?:-\w*p *|--pid[ =])?(\d+)$`)
+
+// tellsMissing is what programs say of a process that is not there.
+var tellsMissing = regexp.MustCompile(`/proc/(\d+)(?:/\w+)?'?: No such file or directory|\((\d+)\) - No such process`)
+
+// noteMissing notes a process that is not there: ps prints its header and nothing else.
+func (s *Sections) noteMissing(line []byte, quote event.Quote) {
+	line = line[:min(len(line), 200)]
+	pid := ""
+	switch m := tellsMissing.FindSubmatch(line); {
+	case m != nil:
+		pid = string(m[1]) + string(m[2])
+	case s.next.Filled == 0 && snapshots.IsProcessHead(line):
+		if m := asksForProcess.FindStringSubmatch(WithoutWrapper(s.next.Command)); m != nil {
+			pid = m[1]
+		}
+	case s.next.Filled == 1: // it is there
+		s.next.Missing = 0
+	}
+	if pid != "" {
+		s.next.Missing, _ = strconv.Atoi(pid)
+		s.next.Missed = quote
 	}
 }
 
@@ -269,6 +297,9 @@ func (s *Sections) endsBefore(line []byte) bool {
 		return false
 	}
 	s.noteCount(line, quote)
+	if s.next.Filled < 2 {
+		s.noteMissing(line, quote)
+	}
 	s.next.Filled++
 	return false
 }

@@ -311,6 +311,12 @@ func readTableHead(line []byte) (tableKind, []column) {
 	return noListing, nil
 }
 
+// IsProcessHead says that a line is the header of a listing of ps.
+func IsProcessHead(line []byte) bool {
+	kind, _ := readTableHead(line)
+	return kind == psTable
+}
+
 func isUpper(columns []column) bool {
 	return !slices.ContainsFunc(columns, func(c column) bool { return c.name != strings.ToUpper(c.name) })
 }
