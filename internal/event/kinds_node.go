@@ -11,6 +11,7 @@ const (
 	KindFileSystem    Kind = "filesystem"
 	KindMountDead     Kind = "mount.dead"
 	KindVolumePending Kind = "volume.call-pending"
+	KindFreeze        Kind = "file-system.freeze"
 	KindProbeFailed   Kind = "csi.probe-failed"
 	KindEtcdTrouble   Kind = "etcd.trouble"
 	KindNetworkDaemon Kind = "cni.trouble"
@@ -115,6 +116,11 @@ var nodeKinds = []KindInfo{
 	{Kind: KindMountDead, About: "whoever served a mount does so no more: every access fails, and none waits", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldPath, "that was asked for"),
 		oneOf(FieldWhat, "the process behind it has ended, or the file server does not know it any more, or is not there", "disconnected", "stale", "down"),
+	}},
+	{Kind: KindFreeze, About: "a program freezes a file system for a backup or a snapshot, or thaws it", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldState, "what is done; failed where it could not be frozen", "frozen", "thawed", "failed"),
+		text(FieldPath, "where it is mounted for that program; empty for all of the node"),
+		oneOf(FieldProgram, "who does it", "velero", "sudo", "qemu-ga"),
 	}},
 	{Kind: KindVolumePending, About: "a CSI driver refuses a call, because an earlier one about the same volume has not ended", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldVolume, "as the driver names it"),

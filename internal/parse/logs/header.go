@@ -206,8 +206,8 @@ func (h *header) scanForeign(b []byte) (n int) {
 	case end > 0 && (pid > 0 || string(unit) == "kernel"): // its stamp was cut off
 		h.sameAsBefore = true
 		return h.setWriter(b, nil, unit, pid, end)
-	case end > 0 && IsUnitName(string(unit)):
-		h.unit, h.carried, h.sameAsBefore = systemdTag, true, true
+	case end > 0 && lines.IsUnitName(string(unit)):
+		h.unit, h.carried, h.sameAsBefore = []byte("systemd"), true, true // its stamp and tag were cut off
 		return -1
 	case b[0] != ' ':
 		// Names are padded to six letters; of eight is authpriv.
@@ -231,12 +231,6 @@ func (h *header) scanForeign(b []byte) (n int) {
 	}
 	return h.scanWriter(b, at+n)
 }
-
-// systemdTag is who writes a line that begins with the name of a unit, whoever wrote the line
-// before: its stamp and tag were cut off.
-//
-//	containerd.service: start operation timed out. Terminating.
-var systemdTag = []byte("systemd")
 
 // scanFromCapital reads a carrier that starts with a capital letter.
 func (h *header) scanFromCapital(b []byte) int {

@@ -3,6 +3,8 @@ package logs
 import (
 	"bytes"
 	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // cutQuoted returns the line of a log that somebody quotes inside of a line, behind one of the
@@ -16,7 +18,7 @@ import (
 //	crio's log shows `Nov 08 09:30:11 node-1 crio[812]: fatal error: concurrent map writes`
 func cutQuoted(b []byte, opens string) []byte {
 	start := bytes.TrimLeft(b, " \t")
-	if line := cutMark(start); len(line) < len(start) && HasHeader(line) {
+	if line := lines.CutQuoteMarks(start); len(line) < len(start) && HasHeader(line) {
 		return line
 	}
 	for at := 1; at < min(len(b), maxProse); at++ {
@@ -38,14 +40,6 @@ func cutQuoted(b []byte, opens string) []byte {
 		return quoted
 	}
 	return nil
-}
-
-// cutMark takes the marks of a quotation, one for each time it was quoted, off a line.
-func cutMark(b []byte) []byte {
-	if len(b) > 0 && b[0] == '>' {
-		return bytes.TrimLeft(b, " \t>")
-	}
-	return b
 }
 
 // beginsQuotedLine says that a text behind the sign open is a line of a log; but behind a backquote

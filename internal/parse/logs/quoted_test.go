@@ -34,8 +34,8 @@ func TestQuotedInALine(t *testing.T) {
 	}
 }
 
-// TestQuotedLineByLine holds that a line is read where somebody quotes it alone among sentences, as
-// answers to mails do, and that who wrote the line before is nobody's for one that names its writer.
+// TestQuotedLineByLine holds that a line is read where somebody quotes it alone among sentences,
+// as answers to mails do.
 func TestQuotedLineByLine(t *testing.T) {
 	const said = `time="2025-03-17T04:12:09.250417Z" level=info msg="failed to synchronize plugin: context deadline exceeded"`
 	for _, mark := range []string{"> ", ">", ">> ", "> > ", " > "} {
@@ -48,8 +48,8 @@ func TestQuotedLineByLine(t *testing.T) {
 	require.Equal(t, "INFO: task runc:71 blocked for more than 120 seconds.", a.Records[1].Text)
 }
 
-// TestUnitWithoutTag holds that a line that begins with the name of a unit is systemd's, at the time
-// of the line before.
+// TestUnitWithoutTag holds that a line that begins with the name of a unit is systemd's, at the
+// time of the line before.
 func TestUnitWithoutTag(t *testing.T) {
 	const text = "Jun 09 14:37:00 node-1 containerd[10720]: loading plugin\n" +
 		"containerd.service: start operation timed out. Terminating.\n" +

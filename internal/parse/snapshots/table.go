@@ -10,7 +10,6 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
-	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
 
 // ReadTable reads listings by their header, of which a file may have several: ps with any columns,
@@ -108,7 +107,7 @@ func isBlamed(line string) bool {
 		return false
 	}
 	words := strings.Fields(line[:min(len(line), 300)])
-	if len(words) < 2 || len(words) > 5 || !logs.IsUnitName(words[len(words)-1]) {
+	if len(words) < 2 || len(words) > 5 || !lines.IsUnitName(words[len(words)-1]) {
 		return false
 	}
 	for _, w := range words[:len(words)-1] {
