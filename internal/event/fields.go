@@ -27,6 +27,7 @@ const (
 	FieldAsked          Key = "asked"
 	FieldAge            Key = "age"
 	FieldAlive          Key = "alive"
+	FieldAlone          Key = "alone"
 	FieldAnswered       Key = "answered"
 	FieldAnywhere       Key = "anywhere"
 	FieldAPI            Key = "api"

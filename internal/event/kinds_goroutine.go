@@ -23,6 +23,7 @@ var inDump = []FieldInfo{
 	text(FieldCall, "the request that the goroutine serves"),
 	text(FieldIDPtr, "address of the container id"),
 	text(FieldClient, "address of the ttrpc client"),
+	truth(FieldExcerpt, "whether somebody chose the goroutine from a dump or a profile; absent otherwise"),
 }
 
 // waitingFor is what a goroutine waits for outside its process.
@@ -31,7 +32,7 @@ var waitingFor = []FieldInfo{
 		"shim", "ttrpc", "ttrpc-send", "ttrpc-receive", "sandbox", "containerd", "cri", "docker-api", "runc", "conmon", "container-stop", "exec", "nsenter",
 		"umount", "fsync", "file", "file-lock", "mount-command", "udev", "netlink-recv", "cni-daemon", "cni-plugin", "device-plugin", "dbus",
 		"bolt-sync", "bolt-lock", "nri-sync", "nri-update", "nri-block", "nri-adaptation", "nri-lock", "nri-plugin", "mount-manager",
-		"metrics-add", "metrics-collect", "metrics-lock", "own-lock", "service-lock", "reap", "reap-lock", "syscall"),
+		"metrics-add", "metrics-collect", "metrics-lock", "own-lock", "service-lock", "exit-lock", "reap", "reap-lock", "syscall"),
 	text(FieldRPC, "the method that it called there"),
 }
 
@@ -63,7 +64,7 @@ var goroutineKinds = []KindInfo{
 		ofOwner, lockType, certainty,
 		text(FieldRule, "by which its holder was found, R1 to R4"),
 		waiters,
-		truth(FieldExcerpt, "whether it is named only because no other goroutine of an excerpt can hold the lock; absent otherwise"),
+		truth(FieldAlone, "whether it is named only because no other goroutine of an excerpt can hold the lock; absent otherwise"),
 	}, waitingFor, endOfChain, inDump)},
 	{Kind: KindLockCycle, About: "a deadlock: each goroutine waits for a lock that the next one holds", IDs: ofGoroutine, Fields: slices.Concat([]FieldInfo{
 		count(FieldMembers, "goroutines in it"),
@@ -79,6 +80,5 @@ var goroutineKinds = []KindInfo{
 		certainty,
 		text(FieldEnds, "of a request that an excerpt shows and that waits for nothing with a name here: what it waits for, as in lock.held"),
 		text(FieldEndsIn, "the same in detail; of a goroutine that is stuck in a system call its name"),
-		truth(FieldExcerpt, "whether somebody chose the goroutine from a dump or a profile; absent otherwise"),
 	}, inDump)},
 }

@@ -11,6 +11,7 @@ const (
 	KindFileSystem    Kind = "filesystem"
 	KindMountDead     Kind = "mount.dead"
 	KindVolumePending Kind = "volume.call-pending"
+	KindFreeze        Kind = "file-system.freeze"
 	KindProbeFailed   Kind = "csi.probe-failed"
 	KindEtcdTrouble   Kind = "etcd.trouble"
 	KindNetworkDaemon Kind = "cni.trouble"
@@ -116,6 +117,11 @@ var nodeKinds = []KindInfo{
 		text(FieldPath, "that was asked for"),
 		oneOf(FieldWhat, "the process behind it has ended, or the file server does not know it any more, or is not there", "disconnected", "stale", "down"),
 	}},
+	{Kind: KindFreeze, About: "a program freezes a file system for a backup or a snapshot, or thaws it", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldState, "what is done; failed where it could not be frozen", "frozen", "thawed", "failed"),
+		text(FieldPath, "where it is mounted for that program; empty for all of the node"),
+		oneOf(FieldProgram, "who does it", "velero", "sudo", "qemu-ga"),
+	}},
 	{Kind: KindVolumePending, About: "a CSI driver refuses a call, because an earlier one about the same volume has not ended", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldVolume, "as the driver names it"),
 	}},
@@ -130,7 +136,8 @@ var nodeKinds = []KindInfo{
 		measure(FieldInodesPercent, "%", "how many of the inodes are used"),
 	}},
 	{Kind: KindContainerState, About: "a container or sandbox that a listing or the kubelet shows in a state that does not last, or should not", IDs: []Key{FieldPID, FieldContainer, FieldSandbox, FieldPod}, Fields: []FieldInfo{
-		text(FieldState, "as printed: Dead, Removal In Progress, Unknown, CrashLoopBackOff"),
+		text(FieldState, "as printed: Dead, Removal In Progress, Unknown, CrashLoopBackOff, RUNNING"),
+		truth(FieldExited, "whether its process is not there, as somebody who asked for it found; absent otherwise"),
 		text(FieldName, "of the container"),
 	}},
 	{Kind: KindDeviceLoad, About: "a block device that was busy all the time, or slow, as iostat or sar measured it", Fields: []FieldInfo{

@@ -38,6 +38,7 @@ type file struct {
 // rareParts are what few files have.
 type rareParts struct {
 	section *parse.Section // of a transcript, while it is read; else nil
+	tasks   []states.Task  // that the sections of a transcript list
 	// later runs what is left to do when the bytes of the file are in memory, while those that follow
 	// it in an archive are read; nil for a file that is no such member.
 	later chan<- func()

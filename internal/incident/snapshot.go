@@ -57,6 +57,9 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 	if taken := snapshot.Taken(); taken.All.Known || len(taken.Files) > 0 || taken.Face.Known {
 		f.makeRare().taken = &taken
 	}
+	if f.rare != nil && f.rare.section != nil {
+		f.rare.tasks = append(f.rare.tasks, snapshot.Tasks()...)
+	}
 	f.addStats(stats)
 	f.account.Component = f.mainComponent()
 }

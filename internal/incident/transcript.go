@@ -16,6 +16,7 @@ import (
 func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
 	name := slot.account.Format
 	var counts states.Counts
+	var missing []states.Missing
 	all := parse.NewSections(lines.Input{Path: slot.account.Path, R: in.R})
 	for s := all.Next(); s != nil && ctx.Err() == nil; s = all.Next() {
 		if s.Quote.Pos.Line > 0 {
@@ -29,9 +30,12 @@ func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Ope
 			slot.addEvents([]event.Event{e})
 			slot.sourceNamed(e.Source)
 		}
+		if s.Missing > 0 {
+			missing = append(missing, states.Missing{PID: s.Missing, Quote: s.Missed})
+		}
 		counts.Add(parse.WithoutWrapper(s.Command), s.Number, s.Limit, s.Quote, s.Counted)
 	}
-	for _, e := range counts.Events() {
+	for _, e := range append(counts.Events(), states.LostExits(slot.readRare().tasks, missing)...) {
 		slot.addEvents([]event.Event{e})
 		slot.sourceNamed(e.Source)
 	}

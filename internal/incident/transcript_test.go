@@ -148,3 +148,33 @@ func TestPastedStatus(t *testing.T) {
 		})
 	}
 }
+
+// TestLostExit: containerd lists a container as running, and whoever asks for its process finds
+// none.
+func TestLostExit(t *testing.T) {
+	const id = "9b2f6c1d5e0a47833f1d0c6b8a2e49577f6d3b0c1a8e52946d7c0f3b8e1a2d64"
+	tasks := "[root@node-1 ~]# ctr -n k8s.io t ls\nTASK    PID    STATUS    \n" + id + "    20874    RUNNING\n"
+	for answer, want := range map[string]int{
+		"[root@node-1 ~]# ps 20874\n    PID TTY      STAT   TIME COMMAND\n":                                      1,
+		"[root@node-1 ~]# sudo ps -fp 20874\nUID          PID    PPID  C STIME TTY          TIME CMD\n":          1,
+		"[root@node-1 ~]# ls /proc/20874\nls: cannot access '/proc/20874': No such file or directory\n":          1,
+		"[root@node-1 ~]# cat /proc/20874/stack\ncat: /proc/20874/stack: No such file or directory\n":            1,
+		"[root@node-1 ~]# kill -9 20874\n-bash: kill: (20874) - No such process\n":                               1,
+		"[root@node-1 ~]# ps 20875\n    PID TTY      STAT   TIME COMMAND\n":                                      0,
+		"[root@node-1 ~]# ps 20874\n    PID TTY      STAT   TIME COMMAND\n  20874 ?        Ss     0:00 /pause\n": 0,
+	} {
+		for _, text := range []string{tasks + answer, answer + tasks} {
+			file := filepath.Join(t.TempDir(), "console")
+			require.NoError(t, os.WriteFile(file, []byte(text+"[root@node-1 ~]# \n"), 0o600))
+			inc := load(t, file)
+			found := 0
+			for i := range inc.Timeline.Events {
+				if e := inc.Timeline.Events[i]; e.Kind == event.KindContainerState && e.FieldText(event.FieldExited) == "true" {
+					require.Equal(t, id, e.IDs.Container)
+					found++
+				}
+			}
+			require.Equal(t, want, found, text)
+		}
+	}
+}

@@ -103,11 +103,29 @@ func (d *directory) enter(to string) {
 	}
 }
 
+// note takes the directory of a process from a line that is the first of a prompt of two lines:
+//
+//	root@node-1:/proc/11952/task/11952
+//	# cat stack
+func (d *directory) note(line []byte) {
+	if len(line) > 100 || !bytes.Contains(line, []byte("/proc/")) {
+		return
+	}
+	if m := processDirectory.FindSubmatch(line); m != nil {
+		d.path = string(m[1])
+	}
+}
+
+var processDirectory = regexp.MustCompile(`^[^\s/]{0,40}(/proc/\d+(?:/task/\d+)?)/?\]?\s*$`)
+
 // promptDirectory is the directory that a prompt shows: all of it or, of [root@node-1 kubelet]#,
 // its last part; empty where it shows none.
 func promptDirectory(prompt string) string {
 	prompt = strings.TrimRight(prompt, "#$%>] ")
 	i := strings.LastIndexAny(prompt, " :")
+	if strings.HasPrefix(prompt[i+1:], "/") { // node-1:/proc/11952 # and, of busybox, /proc/11952 #
+		return prompt[i+1:]
+	}
 	if !strings.Contains(prompt, "@") || i < 0 || strings.HasSuffix(prompt, "~") || strings.Contains(prompt[i+1:], "@") {
 		return ""
 	}

@@ -51,6 +51,8 @@ type Section struct {
 	Timed   event.Quote   // of the line that says so
 	Number  int           // that the command counted, where it ends in wc -l or grep -c; else zero
 	Counted event.Quote   // of the line that says so
+	Missing int           // the process that the command asks for and that is not there; else zero
+	Missed  event.Quote   // of the line that says so
 	Limit   int           // of the kernel that the command printed, of those in LimitNames; else zero
 }
 
@@ -161,6 +163,32 @@ func (s *Sections) noteCount(line []byte, quote event.Quote) {
 	}
 }
 
+// asksForProcess are commands that ask for one process: ps 2087476, ps -fp 2087476.
+var asksForProcess = regexp.MustCompile(`^ps (?:-?\w+ )*(?:-\w*p *|--pid[ =])?(\d+)$`)
+
+// tellsMissing is what programs say of a process that is not there.
+var tellsMissing = regexp.MustCompile(`/proc/(\d+)(?:/\w+)?'?: No such file or directory|\((\d+)\) - No such process`)
+
+// noteMissing notes a process that is not there: ps prints its header and nothing else.
+func (s *Sections) noteMissing(line []byte, quote event.Quote) {
+	line = line[:min(len(line), 200)]
+	pid := ""
+	switch m := tellsMissing.FindSubmatch(line); {
+	case m != nil:
+		pid = string(m[1]) + string(m[2])
+	case s.next.Filled == 0 && snapshots.IsProcessHead(line):
+		if m := asksForProcess.FindStringSubmatch(WithoutWrapper(s.next.Command)); m != nil {
+			pid = m[1]
+		}
+	case s.next.Filled == 1: // it is there
+		s.next.Missing = 0
+	}
+	if pid != "" {
+		s.next.Missing, _ = strconv.Atoi(pid)
+		s.next.Missed = quote
+	}
+}
+
 // Err is why the file ended early; nil where it did not. It is known behind the last section.
 func (s *Sections) Err() error {
 	if errors.Is(s.err, io.EOF) {
@@ -256,6 +284,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if s.listing.EndsBefore(line, s.next.Filled > 0) || s.beginsUnit(line) || s.stacks.changesAt(line) || s.endsStack(line) {
 		return true
 	}
+	s.where.note(line)
 	quote := event.Quote{Pos: event.Pos{File: s.in.Path, Line: s.line + 1}, Text: lines.Clip(line)}
 	if tellsBreak(line) {
 		s.next.Broken = quote
@@ -268,6 +297,9 @@ func (s *Sections) endsBefore(line []byte) bool {
 		return false
 	}
 	s.noteCount(line, quote)
+	if s.next.Filled < 2 {
+		s.noteMissing(line, quote)
+	}
 	s.next.Filled++
 	return false
 }
@@ -586,8 +618,14 @@ func isKnownCommand(command string) bool {
 	if dot := strings.IndexByte(second, '.'); dot > 0 && dot < len(second)-1 && slices.Contains(printers, name) {
 		return true // cat kubelet.log
 	}
+	if len(words) == 2 && slices.Contains(printers, name) && slices.Contains(processFiles, second) {
+		return true // in the directory of a process
+	}
 	return strings.ContainsAny(second[:1], "-/") || slices.Contains(subCommands, second) || strings.ContainsAny(command, "|/")
 }
+
+// processFiles are the files of a process or a thread that people look at from its directory.
+var processFiles = []string{"stack", "wchan", "syscall", "status", "stat", "sched", "schedstat", "comm", "cmdline", "cgroup", "limits", "mountinfo"}
 
 // subCommands stand behind the name of a client.
 var subCommands = []string{

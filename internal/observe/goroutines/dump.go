@@ -247,6 +247,9 @@ func (o *dumpObserver) newEvent(kind event.Kind, i int) event.Event {
 	if g.Wait > 0 { // no minutes are no evidence of a short wait
 		e.AddFields(event.FieldWait.Duration(g.Wait))
 	}
+	if o.excerpt {
+		e.AddFields(event.FieldExcerpt.Bool(true))
+	}
 	if g.Alike > 0 {
 		e.AddFields(event.FieldCount.Int(1 + g.Alike))
 	}
@@ -273,7 +276,7 @@ func (o *dumpObserver) holderEvent(lock *stackdump.Lock, h stackdump.Holder) eve
 		event.FieldWaiters.Int(o.countWaiters(lock)),
 	)
 	if h.Alone && o.excerpt {
-		e.AddFields(event.FieldExcerpt.Bool(true))
+		e.AddFields(event.FieldAlone.Bool(true))
 	}
 	e.AddFields(w.fields...)
 	e.Text = "holds " + lockName(lock) + ", " + w.text
@@ -317,6 +320,9 @@ func (o *dumpObserver) followWait(goroutine int) way {
 		if at := c.End.Frame; at >= 0 && at < len(who.Frames) {
 			frame = who.Beyond(at)
 		}
+	}
+	if _, _, stuck := o.stuckCall(who); stuck && doing == "" && !c.Cyclic {
+		doing = stuckInCall
 	}
 	w.fields = []event.Field{
 		event.FieldDoing.Text(doing), event.FieldRPC.Text(rpc), event.FieldEnds.Text(ends),
@@ -600,9 +606,6 @@ func (o *dumpObserver) outsideEvent(i int) (event.Event, bool) {
 		return event.Event{}, false
 	}
 	e := o.newEvent(event.KindGoroutine, i)
-	if o.excerpt {
-		e.AddFields(event.FieldExcerpt.Bool(true))
-	}
 	certainty := "observed"
 	if guess {
 		certainty = "inferred"

@@ -106,7 +106,6 @@ func (o *dumpObserver) chosenEvent(i int) (event.Event, bool) {
 	e := o.newEvent(event.KindGoroutine, i)
 	e.AddFields(
 		event.FieldEnds.Text(end.Kind), event.FieldEndsIn.Text(end.What), event.FieldCertainty.Text(stackdump.Observed),
-		event.FieldExcerpt.Bool(true),
 	)
 	at := callerOf(g, max(0, end.Frame))
 	e.Text = shortName(&g.Frames[at]) + " is " + endText(end, g.ShownState())

@@ -77,6 +77,7 @@ var doingTexts = map[string]string{
 	"metrics-collect": "waiting for a lock of the metrics of cgroups",
 	"own-lock":        "waiting for a lock that it holds itself",
 	"service-lock":    "waiting for the shim's service lock",
+	"exit-lock":       "the handler of exits, waiting for the shim's service lock",
 	"reap":            "waiting to hand on the exit of a process",
 	"reap-lock":       "waiting to hand on the exit of a process",
 	"ttrpc-send":      "sending to the shim",

@@ -28,6 +28,7 @@ type listings struct {
 	activity  activity
 	files     openFiles
 	memory    topMemory
+	tasks     []Task
 }
 
 // topMemory is what the first of top's lines about memory says, of which the second gives the rest.
@@ -127,6 +128,7 @@ func (t *listings) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 	case "sar":
 		return t.activity.takeRow(dst, e)
 	case "docker", "crictl", "tasks":
+		t.takeTask(e)
 		return appendContainerState(dst, e)
 	case "devices":
 		return appendDeviceLoad(dst, e)

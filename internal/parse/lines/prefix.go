@@ -100,3 +100,11 @@ func (s *startless) Read(p []byte) (int, error) {
 	_, _ = s.r.Discard(n)
 	return n, nil
 }
+
+// CutQuoteMarks takes the marks of a quotation, one for each time it was quoted, off a line.
+func CutQuoteMarks(line []byte) []byte {
+	if len(line) > 0 && line[0] == '>' {
+		return bytes.TrimLeft(line, " \t>")
+	}
+	return line
+}

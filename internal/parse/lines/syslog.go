@@ -3,6 +3,8 @@ package lines
 import (
 	"bytes"
 	"regexp"
+	"slices"
+	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
@@ -63,4 +65,13 @@ func Tag(b []byte) (unit []byte, pid, end int) {
 		return nil, 0, 0
 	}
 	return unit, pid, min(end+1, len(b))
+}
+
+// unitTypes are the endings of units' names, see systemd.unit(5).
+var unitTypes = []string{".service", ".scope", ".socket", ".mount", ".slice", ".timer", ".target", ".path", ".swap", ".device", ".automount"}
+
+// IsUnitName says that a word is the name of a unit of systemd, as containerd.service.
+func IsUnitName(word string) bool {
+	i := strings.LastIndexByte(word, '.')
+	return i >= 0 && slices.Contains(unitTypes, word[i:])
 }

@@ -206,6 +206,9 @@ func (h *header) scanForeign(b []byte) (n int) {
 	case end > 0 && (pid > 0 || string(unit) == "kernel"): // its stamp was cut off
 		h.sameAsBefore = true
 		return h.setWriter(b, nil, unit, pid, end)
+	case end > 0 && lines.IsUnitName(string(unit)):
+		h.unit, h.carried, h.sameAsBefore = []byte("systemd"), true, true // its stamp and tag were cut off
+		return -1
 	case b[0] != ' ':
 		// Names are padded to six letters; of eight is authpriv.
 		if b[4] == ':' || b[6] == ':' || b[8] == ':' {

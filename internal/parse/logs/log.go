@@ -174,7 +174,7 @@ func (l *logReader) readHeaded(n int, raw, b []byte, s *scannedLine) bool {
 			if code := lines.WholeCode(b); code != nil && len(raw) == len(b) {
 				raw, b = code, code
 			}
-			return l.readContinuation(n, raw, b, s)
+			return l.readContinuation(n, raw, lines.CutQuoteMarks(b), s)
 		}
 		b, *s = quoted, scannedLine{header: scanHeader(quoted)}
 	}

@@ -3,16 +3,24 @@ package logs
 import (
 	"bytes"
 	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // cutQuoted returns the line of a log that somebody quotes inside of a line, behind one of the
 // signs opens, with what stands behind it cut off where it is in quotes; nil where there is none.
-// Behind a backquote, as code of Markdown, it may have any header, and else that of klog:
+// Behind a backquote, as code of Markdown, and behind the mark of a quotation, as in mails, it may
+// have any header, and else that of klog:
 //
+//	> time="2022-11-08T09:30:11.885Z" level=info msg="…"
 //	`E1108 09:30:11.885000    2917 kubelet.go:2412] skipping pod synchronization - …`
 //	the kubelet says: E1108 09:30:11.885000    2917 kubelet.go:2412] skipping pod synchronization - …
 //	crio's log shows `Nov 08 09:30:11 node-1 crio[812]: fatal error: concurrent map writes`
 func cutQuoted(b []byte, opens string) []byte {
+	start := bytes.TrimLeft(b, " \t")
+	if line := lines.CutQuoteMarks(start); len(line) < len(start) && HasHeader(line) {
+		return line
+	}
 	for at := 1; at < min(len(b), maxProse); at++ {
 		if c := b[at]; b[at-1] != '`' && c != 'I' && c != 'W' && c != 'E' && c != 'F' {
 			continue // as nearly everywhere

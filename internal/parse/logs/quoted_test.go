@@ -34,6 +34,33 @@ func TestQuotedInALine(t *testing.T) {
 	}
 }
 
+// TestQuotedLineByLine holds that a line is read where somebody quotes it alone among sentences,
+// as answers to mails do.
+func TestQuotedLineByLine(t *testing.T) {
+	const said = `time="2025-03-17T04:12:09.250417Z" level=info msg="failed to synchronize plugin: context deadline exceeded"`
+	for _, mark := range []string{"> ", ">", ">> ", "> > ", " > "} {
+		a := parsetest.Read(t, parsetest.Format(t, "text"), []byte("the runtime says\n"+mark+said+"\nand the plugin nothing\n"), nil)
+		require.True(t, a.Records[1].Time.Known, mark)
+		require.Equal(t, "failed to synchronize plugin: context deadline exceeded", a.Records[1].Text, mark)
+		require.Equal(t, mark+said, a.Records[1].Raw)
+	}
+	a := parsetest.Read(t, parsetest.Format(t, "text"), []byte("it says\n> INFO: task runc:71 blocked for more than 120 seconds.\n"), nil)
+	require.Equal(t, "INFO: task runc:71 blocked for more than 120 seconds.", a.Records[1].Text)
+}
+
+// TestUnitWithoutTag holds that a line that begins with the name of a unit is systemd's, at the
+// time of the line before.
+func TestUnitWithoutTag(t *testing.T) {
+	const text = "Jun 09 14:37:00 node-1 containerd[10720]: loading plugin\n" +
+		"containerd.service: start operation timed out. Terminating.\n" +
+		"var-lib-data.mount: Mount process exited, code=exited, status=32/n/a\n" +
+		"goroutine.go: no unit\n"
+	a := parsetest.Read(t, parsetest.Format(t, "journal-short"), []byte(text), nil)
+	require.Equal(t, []string{"containerd", "systemd", "systemd", "systemd"}, units(a.Records))
+	require.Equal(t, a.Records[0].Time, a.Records[1].Time)
+	require.Equal(t, "containerd.service: start operation timed out. Terminating.", a.Records[1].Text)
+}
+
 // TestCodeInASentence holds that a line of a journal is read where somebody sets it as code inside
 // of a sentence, in a log and in prose, and that other code is not.
 func TestCodeInASentence(t *testing.T) {

@@ -3,7 +3,6 @@ package logs
 import (
 	"bytes"
 	"slices"
-	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
@@ -20,9 +19,6 @@ import (
 //
 // It is a log, of which the lines of properties get the name of the unit as their field "unit".
 
-// unitTypes are the endings of units' names, see systemd.unit(5).
-var unitTypes = []string{".service", ".scope", ".socket", ".mount", ".slice", ".timer", ".target", ".path", ".swap", ".device", ".automount"}
-
 // readStatusHead is the unit of which systemctl status prints the properties below; nil when the
 // line begins none.
 func readStatusHead(line []byte) []byte {
@@ -34,16 +30,10 @@ func readStatusHead(line []byte) []byte {
 		return nil
 	}
 	unit, _, _ := bytes.Cut(rest, []byte{' '})
-	if !IsUnitName(string(unit)) {
+	if !lines.IsUnitName(string(unit)) {
 		return nil
 	}
 	return unit
-}
-
-// IsUnitName says that a word is the name of a unit of systemd, as containerd.service.
-func IsUnitName(word string) bool {
-	i := strings.LastIndexByte(word, '.')
-	return i >= 0 && slices.Contains(unitTypes, word[i:])
 }
 
 // followStatus notes whose properties a line without a header is about.

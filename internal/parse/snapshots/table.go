@@ -10,7 +10,6 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
-	"github.com/plegdiag/plegdiag/internal/parse/logs"
 )
 
 // ReadTable reads listings by their header, of which a file may have several: ps with any columns,
@@ -108,7 +107,7 @@ func isBlamed(line string) bool {
 		return false
 	}
 	words := strings.Fields(line[:min(len(line), 300)])
-	if len(words) < 2 || len(words) > 5 || !logs.IsUnitName(words[len(words)-1]) {
+	if len(words) < 2 || len(words) > 5 || !lines.IsUnitName(words[len(words)-1]) {
 		return false
 	}
 	for _, w := range words[:len(words)-1] {
@@ -309,6 +308,12 @@ func readTableHead(line []byte) (tableKind, []column) {
 		return h.kind, columns
 	}
 	return noListing, nil
+}
+
+// IsProcessHead says that a line is the header of a listing of ps.
+func IsProcessHead(line []byte) bool {
+	kind, _ := readTableHead(line)
+	return kind == psTable
 }
 
 func isUpper(columns []column) bool {

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse/logs"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // tree reads what pstree, systemd-cgls and systemctl status draw: processes below their parents, or
@@ -120,7 +120,7 @@ func (t *tree) readBranch(text string, at int) (path []string, fields []event.Pa
 	if rest != "" && rest != "…" && rest != "..." && rest[0] != '(' && rest[0] != '@' { // (#1234), @3.1s +2s
 		return nil, nil, false
 	}
-	if name == "" || !t.groups && !logs.IsUnitName(name) {
+	if name == "" || !t.groups && !lines.IsUnitName(name) {
 		return nil, nil, false
 	}
 	t.closeFrom(at)

@@ -113,9 +113,10 @@ func nodeFactFrom(name string, value func(text string) string) func(*event.Recor
 }
 
 // loadAverage: 10:02:11 up 12 days,  3:04,  1 user,  load average: 412.10, 398.22, 300.01.
+// Of the line people keep its end, too.
 func loadAverage(text string) string {
 	words := strings.Fields(strings.ReplaceAll(scan.After(text, "load average: "), ",", " "))
-	if len(words) != 3 || !strings.Contains(text, " up ") {
+	if len(words) != 3 || !strings.Contains(text, " up ") && !strings.HasPrefix(text, "load average: ") {
 		return ""
 	}
 	for _, w := range words {

@@ -10,7 +10,10 @@ import (
 )
 
 // Operator is what sudo logs.
-var Operator = table.Table{Component: daemon.Operator, Rows: []table.Row{{[]string{"COMMAND="}, operatorCommand}}}
+var Operator = table.Table{Component: daemon.Operator, Rows: []table.Row{
+	{[]string{"COMMAND="}, operatorCommand},
+	{[]string{"fsfreeze", "xfs_freeze"}, fileSystemFrozen},
+}}
 
 // orders are words of commands that end a daemon, of systemctl, service and kill.
 var orders = []string{" restart", " stop ", " kill", "/kill", "/pkill"}

@@ -2,6 +2,7 @@ package tools
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,7 +30,52 @@ var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProg
 	{[]string{"class=io_failure", " state: SUSPENDED"}, zfsPoolFailed},
 	{[]string{"Write timeout on replica ", "Read timeout on replica ", " to mode ERR due to"}, longhornReplicaLost},
 	{[]string{"ealth check failed", "Failed to probe CSI driver"}, csiProbeFailed},
+	{[]string{"fsfreeze", "xfs_freeze", "guest-fsthaw called"}, fileSystemFrozen},
 }}
+
+// freezing is a command that freezes a file system or thaws it, as velero's hooks and sudo log it.
+var freezing = regexp.MustCompile(`(?:fsfreeze|xfs_freeze) (-f|--freeze|-u|--unfreeze) ([^\s\]"';]+)`)
+
+// fileSystemFrozen is a program that freezes a file system or thaws it, for a backup or a snapshot.
+// Until it is thawed whoever writes there waits. qemu-ga said nothing of the thaw itself before
+// 9.2, but of its hook:
+//
+//	level=info msg="running exec hook" … hookCommand="[/sbin/fsfreeze --freeze /var/log/nginx]" hookPhase=pre …   (velero)
+//	alice : TTY=pts/0 ; PWD=/ ; USER=root ; COMMAND=/usr/sbin/fsfreeze -f /var/lib/data                         (sudo)
+//	info: guest-fsfreeze called / info: guest-fsthaw called / info: executing fsfreeze hook with arg 'thaw'     (qemu-ga)
+//	fsfreeze: /var/log/nginx: freeze failed: Operation not supported
+func fileSystemFrozen(r *event.Record) (event.Event, bool) {
+	state, path, program := "", "", ""
+	m := freezing.FindStringSubmatch(r.Raw)
+	switch text := r.Raw; {
+	case strings.Contains(text, "freeze failed: "):
+		state = "failed"
+	case strings.Contains(text, "guest-fsthaw called"), strings.Contains(text, "executing fsfreeze hook with arg 'thaw'"):
+		state, program = "thawed", "qemu-ga"
+	case strings.Contains(text, "guest-fsfreeze called"):
+		state, program = "frozen", "qemu-ga"
+	case m != nil && strings.Contains(text, "running exec hook"):
+		program = "velero"
+	case m != nil && strings.Contains(text, "COMMAND="):
+		program = "sudo"
+	default:
+		return event.Event{}, false
+	}
+	if m != nil && state == "" {
+		if state, path = "frozen", m[2]; strings.HasPrefix(strings.TrimLeft(m[1], "-"), "u") {
+			state = "thawed"
+		}
+	}
+	what := cmp.Or(path, "the node's file systems")
+	text := map[string]string{
+		"frozen": program + " freezes " + what, "thawed": program + " thaws " + what, "failed": "a file system could not be frozen",
+	}[state]
+	e := event.New(event.KindFreeze, text, event.FieldState.Text(state))
+	e.Component = "node"
+	e.AddText(event.FieldPath, path)
+	e.AddText(event.FieldProgram, program)
+	return e, true
+}
 
 // multipathPathsLeft is how many ways are left to a disk of multipath. Without one device-mapper
 // keeps what is written until one comes back, mostly for ever (queue_if_no_path), and whoever
