@@ -49,7 +49,7 @@ func marginOfCode(line []byte) int {
 
 // leadsToCode says that a line is what people write above what they paste.
 func leadsToCode(line []byte) bool {
-	if len(line) == 0 || marginOf(line) > 0 || logs.HasHeader(line) || machineSign.Match(line) {
+	if len(line) == 0 || line[0] == '#' || marginOf(line) > 0 || logs.HasHeader(line) || machineSign.Match(line) {
 		return false
 	}
 	return isSentence(line) || bytes.HasSuffix(bytes.TrimRight(line, " \r"), []byte{':'}) && bytes.IndexByte(line, ' ') > 0

@@ -692,9 +692,7 @@ func sniffTranscript(head *lines.Head) float64 {
 	if i := bytes.Index(head.Text, []byte("\nName:")); i >= 0 && samples.BeginsStatus(head.Text[i+1:]) {
 		edges++
 	}
-	if holdsCode(head.Text) {
-		edges++
-	}
+	setOff := holdsCode(head.Text)
 	for _, line := range head.Lines {
 		if stacks.changesAt(line) {
 			commands++
@@ -733,6 +731,8 @@ func sniffTranscript(head *lines.Head) float64 {
 	switch {
 	case strongest == surePrompt:
 		return 1
+	case setOff:
+		return 0.85 // words, and what they stand above: more than all that may be code
 	case commands > 1:
 		return 0.8
 	case commands == 1, strongest != noPrompt:

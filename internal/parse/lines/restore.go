@@ -110,14 +110,17 @@ const maxShared = 255
 // enough: an answer stands below it. Nil when there is none.
 func sharedPrefix(head *Head) []byte {
 	var name []byte
-	all, quoted, named := 0, 0, 0
+	all, quoted, twice, named := 0, 0, 0, 0
 	begin := make([]int, len(beginnings)) // lines by what they begin with
 	for _, line := range head.Lines {
 		if all++; all == 1 {
 			name = namePrefix(line)
 		}
 		switch {
-		case line[0] == '>' && (len(line) == 1 || line[1] == ' ' || line[1] == '>'):
+		case StartsWith(line, ">>"):
+			quoted++
+			twice++
+		case line[0] == '>' && (len(line) == 1 || line[1] == ' '):
 			quoted++
 		case countBeginning(line, begin):
 		case name != nil && (bytes.HasPrefix(line, name) || bytes.Equal(line, bytes.TrimRight(name, " "))):
@@ -130,6 +133,8 @@ func sharedPrefix(head *Head) []byte {
 		return beginnings[i]
 	}
 	switch {
+	case twice > 0 && twice*2 >= all:
+		return []byte(">")
 	case quoted > 0 && quoted*2 >= all:
 		return []byte("> ")
 	case all == 0:

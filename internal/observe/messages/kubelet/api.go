@@ -245,7 +245,7 @@ func apiReason(text string) string {
 			return a.reason
 		}
 	}
-	cut, isCut := strings.CutSuffix(strings.TrimRight(text, `"`), ">")
+	cut, isCut := strings.CutSuffix(strings.TrimRight(text, "\" "), ">")
 	if isCut && strings.Contains(cut, ": read tcp ") {
 		return "cut" // "read tcp 127.0.0.1:52016->127.>": a server that is late ends a request, and no connection
 	}

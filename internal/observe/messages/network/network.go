@@ -208,10 +208,9 @@ const maxOccurrences = 1_000_000
 //
 //	level=warning msg="Regeneration of endpoint failed" … subsys=endpoint (12 occurrences)
 func countOccurrences(line string) int {
-	line = strings.TrimRight(line, " \r")
-	said := strings.TrimSuffix(strings.TrimSuffix(line, " occurrences)"), " occurences)")
-	n, err := strconv.Atoi(said[strings.LastIndexByte(said, '(')+1:])
-	if said == line || err != nil || n > maxOccurrences {
+	number, word, _ := strings.Cut(line[strings.LastIndexByte(line, '(')+1:], " ")
+	n, err := strconv.Atoi(number)
+	if err != nil || n > maxOccurrences || !strings.HasPrefix(word, "occur") || !strings.HasSuffix(strings.TrimRight(word, " \r"), "ences)") {
 		return 0
 	}
 	return n
