@@ -370,7 +370,12 @@ func textCarriers() []textCarrier {
 		{"quoted-twice-tight", each(func(line string) string { return ">> " + line })},
 		{"indented", each(func(line string) string { return "    " + line })},
 		{"indented-tab", each(func(line string) string { return "\t" + line })},
-		{"ticked", each(func(line string) string { return "`" + line + "`" })},
+		{"ticked", func(name, s string) string {
+			if strings.Contains(s, "`") {
+				return s
+			}
+			return each(func(line string) string { return "`" + line + "`" })(name, s)
+		}},
 		{"listed", each(func(line string) string { return "* " + line })},
 		{"fenced", func(_, s string) string { return "```\n" + s + "```\n" }},
 		{"fenced-words", func(_, s string) string {
@@ -378,9 +383,6 @@ func textCarriers() []textCarrier {
 		}},
 		{"fenced-in-list", func(_, s string) string {
 			return "1. Look at the node:\n\n   ```\n   " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n   ") + "\n   ```\n\n2. Then we restarted it.\n"
-		}},
-		{"set-off", func(_, s string) string {
-			return "Hello,\n\nthis is what we see on the node:\n\n    " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n    ") + "\n\nWhat can it be?\nThank you\n"
 		}},
 		{"tilde-fenced", func(_, s string) string { return "~~~\n" + s + "~~~\n" }},
 		{"quoted-fenced", func(_, s string) string {
@@ -447,7 +449,7 @@ var lossy = map[string]lost{
 	// no pid
 	"loki": fractions, "loki-pretty": fractions, "grafana": fractions, "logcli": fractions, "logcli-jsonl": fractions,
 	"elasticsearch-fields": fractions, "datadog": fractions, "fluent-bit-2.1": fractions,
-	"fenced": sections, "fenced-words": sections, "fenced-in-list": sections, "set-off": sections, "tilde-fenced": sections, "quoted-fenced": sections, "details": sections,
+	"fenced": sections, "fenced-words": sections, "fenced-in-list": sections, "tilde-fenced": sections, "quoted-fenced": sections, "details": sections,
 	"jira-noformat": sections, "cat-prompt": sections, "cat-path": sections, "cat-dollar": sections, "typescript": sections,
 	// a message that a terminal broke is not joined over blank lines, and its stamp may be in a later
 	// one

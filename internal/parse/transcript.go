@@ -70,11 +70,7 @@ type Sections struct {
 	printed  []string // files whose values follow, one in each line
 	line     int      // lines that were read
 	fresh    bool     // at the start of a line of which no margin was taken off
-	margin   int      // blanks before the last fence, or before the code that is set off by them
-	code     bool     // in such code
-	turned   bool     // at the line with which such code begins, or behind it
-	gap      bool     // behind a blank line
-	above    []byte   // the last line outside of code that is not blank
+	margin   int      // blanks before the last fence
 	counts   bool     // the command of the section counts lines
 	start    bool     // at the start of a line
 	ended    bool     // the section has ended
@@ -106,7 +102,6 @@ func (s *Sections) Next() *Section {
 		_, _ = s.r.Discard(n)
 		head = s.peekLine()
 	}
-	s.turned = false
 	command, raw, ok := beginsSection(head)
 	s.counts = false
 	if !ok && len(s.printed) > 0 {
@@ -200,14 +195,9 @@ func (s *Sections) Err() error {
 // peekLine is the start of the next line, without its margin and its end.
 func (s *Sections) peekLine() []byte {
 	s.dropMargin()
-	line, _, _ := bytes.Cut(s.peek(maxSectionHead), []byte{'\n'})
+	head, _ := s.r.Peek(maxSectionHead)
+	line, _, _ := bytes.Cut(head, []byte{'\n'})
 	return lines.TrimReturn(line)
-}
-
-// peek is what follows, most bytes at most.
-func (s *Sections) peek(most int) []byte {
-	text, _ := s.r.Peek(most)
-	return text
 }
 
 func (s *Sections) dropLine() {
@@ -266,7 +256,7 @@ func (s *Sections) Read(p []byte) (int, error) {
 
 // endsBefore says that the section ends before a line, and notes the line if it does not.
 func (s *Sections) endsBefore(line []byte) bool {
-	if _, _, ok := beginsSection(line); ok || s.turned {
+	if _, _, ok := beginsSection(line); ok {
 		return true
 	}
 	if lines.IsBlank(line) {
@@ -450,6 +440,9 @@ func fenceBefore(line []byte) int {
 	}
 	return 0
 }
+
+// longestFence is the length of what isFence looks at.
+const longestFence = len("{{< /highlight")
 
 // isFence says that a line stands before or behind what was pasted into a page: of Markdown, Jira
 // and Confluence, or of Jekyll and Hugo, which make pages of Markdown.
@@ -692,7 +685,6 @@ func sniffTranscript(head *lines.Head) float64 {
 	if i := bytes.Index(head.Text, []byte("\nName:")); i >= 0 && samples.BeginsStatus(head.Text[i+1:]) {
 		edges++
 	}
-	setOff := holdsCode(head.Text)
 	for _, line := range head.Lines {
 		if stacks.changesAt(line) {
 			commands++
@@ -731,8 +723,6 @@ func sniffTranscript(head *lines.Head) float64 {
 	switch {
 	case strongest == surePrompt:
 		return 1
-	case setOff:
-		return 0.85 // words, and what they stand above: more than all that may be code
 	case commands > 1:
 		return 0.8
 	case commands == 1, strongest != noPrompt:

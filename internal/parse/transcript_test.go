@@ -94,8 +94,6 @@ func TestTextOfEdges(t *testing.T) {
 		{"one line", "```two words```\nx y\n", "x y\n"},
 		{"in a list", "1. Look:\n   ```\n   a b\n     c d\n  e f\n   ```\n   more\n", "1. Look:\n|a b\n  c d\ne f\n|more\n"},
 		{"a prompt in a list", "* a\n  ```sh\n  $ docker ps\n  ^C\n  ```\n```\n  x\n```\n", "* a\n||docker ps: ^C\n||  x\n|"},
-		{"set off by blanks", "It says:\n\n    a b\n\n      c d\n\nmore\n    e\n", "It says:\n\n|a b\n\n  c d\n\n|more\n    e\n"},
-		{"no words above", "it: a=b\n    c\n\n    d\n", "it: a=b\n    c\n\n    d\n"},
 		{"the kernel behind a prompt", "[root@w5 ~]# [  811.300211] watchdog: BUG\n[  811.300219] CPU: 3\n", "[root@w5 ~]# [  811.300211] watchdog: BUG\n[  811.300219] CPU: 3\n"},
 		{"a test of the shell", "[root@w5 ~]# [ -e /run/x ] && echo yes\nyes\n", "[ -e /run/x ] && echo yes: yes\n"},
 	} {

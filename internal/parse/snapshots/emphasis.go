@@ -19,8 +19,8 @@ func plainRow(line string) string {
 	return line
 }
 
-// findMarked finds the first words that stand between two marks; -1 where none do. A mark that opens
-// stands before a word, one that closes behind it.
+// findMarked finds the first words that stand between two marks; -1 where none do. A mark that
+// opens stands before a word, one that closes behind it.
 func findMarked(line, mark string) (begin, end int) {
 	isGap := func(at int) bool {
 		return at < 0 || at >= len(line) || line[at] == ' ' || line[at] == '\t'
