@@ -66,7 +66,7 @@ func (h *header) scanBracket(b []byte) (n int) {
 //	42000.009100] INFO: task …
 func (h *header) scanLostBracket(b []byte) int {
 	const longest = 40 // with a day and a month in any language
-	end := bytes.Index(b[:min(len(b), longest)], []byte("] "))
+	end := bytes.Index(b[:min(len(b), longest)], behindBracket)
 	if end < len("1.000000") || !lines.IsDigit(b[end-1]) || bytes.IndexByte(b[:end], '[') >= 0 || lines.IsDigit(b[0]) && b[end-7] != '.' {
 		return 0
 	}

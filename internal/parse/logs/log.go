@@ -231,12 +231,15 @@ func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
 //	10.200.1.3: {"ts":1753121294157.29,"caller":"internal/log.go:32","msg":…
 func nodePrefixLength(b []byte) int {
 	const longest = 64 // an address or a name, and the colon
-	i := bytes.Index(b[:min(len(b), longest)], []byte(": {\""))
+	i := bytes.Index(b[:min(len(b), longest)], beforeObject)
 	if i <= 0 || bytes.IndexByte(b[:i], ' ') >= 0 {
 		return 0
 	}
 	return i + len(": ")
 }
+
+// Texts that a search in bytes.Index would put onto the heap for each line.
+var beforeObject, behindBracket = []byte(": {\""), []byte("] ")
 
 // newRecord is a record with what the header says. It allocates nothing.
 func (l *logReader) newRecord(n int, h *header) event.Record {
