@@ -10,7 +10,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-var kernelUnit = []byte("kernel")
+var kernelUnit, beforeObject, behindBracket = []byte("kernel"), []byte(": {\""), []byte("] ")
 
 // markRing says that the line is one of the kernel's ring buffer, which names no writer.
 func (h *header) markRing() { h.unit, h.carried, h.dmesg = kernelUnit, true, true }

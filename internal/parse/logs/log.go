@@ -238,9 +238,6 @@ func nodePrefixLength(b []byte) int {
 	return i + len(": ")
 }
 
-// Texts that a search in bytes.Index would put onto the heap for each line.
-var beforeObject, behindBracket = []byte(": {\""), []byte("] ")
-
 // newRecord is a record with what the header says. It allocates nothing.
 func (l *logReader) newRecord(n int, h *header) event.Record {
 	rec := event.Record{
