@@ -209,10 +209,11 @@ var layers = map[string]layer{
 	"internal/timeline/waits":    {[]string{"internal/event"}, "it narrows the times of events"},
 	"internal/timeline/scopes":   {[]string{"internal/event"}, "it marks events of systemd"},
 	"internal/timeline/reach":    {nil, "a stretch of time is one, whatever it is the time of"},
+	"internal/timeline/few":      {nil, "what is few may be of anything"},
 	"internal/timeline/steps":    {nil, "a clock is set alike, whatever its file is about"},
 	"internal/timeline": {
 		[]string{
-			"internal/event", "internal/timeline/restarts", "internal/timeline/retold",
+			"internal/event", "internal/timeline/few", "internal/timeline/restarts", "internal/timeline/retold",
 			"internal/timeline/scopes", "internal/timeline/steps", "internal/timeline/waits",
 		},
 		"the timeline orders events; file formats end at the observers",

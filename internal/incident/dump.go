@@ -97,7 +97,7 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 	rare.isLate = true
 	rare.later <- func() {
 		f.parseDump(src, err)
-		f.dropSilent()
+		f.dropRest()
 	}
 }
 
@@ -170,7 +170,7 @@ func (f *file) addFoundDumps(found []stackdump.Found) {
 // addDumps keeps the dumps of one text, of which one may follow the other; like is what they have
 // in common.
 func (f *file) addDumps(d *stackdump.Dump, like Dump) {
-	f.watch.noteDump(d)
+	f.watching().noteDump(d)
 	for _, part := range d.Split() {
 		if part.Headers == 0 {
 			continue
@@ -223,7 +223,7 @@ func programOf(d *stackdump.Dump, unit, file string) string {
 }
 
 // joinDumpEvents are the events of all dumps, with their times, and a source of each program's.
-func joinDumpEvents(files []*file) (events []*event.Event, sources []timeline.Source) {
+func joinDumpEvents(files []*file) (events []*event.Event, sources []*timeline.Source) {
 	all := joinDumps(files, false)
 	latest := latestDumps(all)
 	for _, d := range all {
@@ -235,7 +235,7 @@ func joinDumpEvents(files []*file) (events []*event.Event, sources []timeline.So
 			events = append(events, &d.events[i])
 		}
 		if d.Program != "" && !d.foreign {
-			sources = append(sources, timeline.Source{File: d.File, Name: "goroutines." + d.Program, First: d.At, Last: d.At})
+			sources = append(sources, &timeline.Source{File: d.File, Name: "goroutines." + d.Program, First: d.At, Last: d.At})
 		}
 	}
 	return events, sources

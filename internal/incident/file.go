@@ -28,15 +28,15 @@ import (
 type file struct {
 	account  *File                 // outlives the rest
 	place    *layout.Place         // what the path shows
-	modified time.Time             // by the archive that it came in; zero when nothing says
+	modified int64                 // by the archive that it came in, in ns since 1970; 0 when nothing says
 	sources  *timeline.FileSources // nil for a file that has none
 	events   *kept.Events          // nil for a file that has none
-	watch    *lineWatch            // of the line that is watched; nil for most files
 	rare     *rareParts            // nil for most files
 }
 
 // rareParts are what few files have.
 type rareParts struct {
+	watch   *lineWatch     // of the line that is watched; nil for most files
 	section *parse.Section // of a transcript, while it is read; else nil
 	tasks   []states.Task  // that the sections of a transcript list
 	// later runs what is left to do when the bytes of the file are in memory, while those that follow
@@ -90,6 +90,14 @@ func (f *file) makeRare() *rareParts {
 	return f.rare
 }
 
+// watching is the watch of a line of the file; nil for most files.
+func (f *file) watching() *lineWatch {
+	if f.rare == nil {
+		return nil
+	}
+	return f.rare.watch
+}
+
 // store is where the file keeps its events.
 func (f *file) store() *kept.Events {
 	if f.events == nil {
@@ -124,7 +132,7 @@ const maxReasons = 50
 // addSkip accounts for input that was lost.
 func (f *file) addSkip(s *event.Skip) {
 	f.account.Skipped += s.Lines
-	f.watch.noteSkip(s)
+	f.watching().noteSkip(s)
 	if f.account.FirstSkip == "" {
 		f.account.FirstSkip = s.Error()
 	}
@@ -169,18 +177,22 @@ func (f *file) input(r io.Reader, want func(line []byte) bool, stats *lines.Stat
 // sourceNamed is the builder of the source with that name, of lines that name no host.
 func (f *file) sourceNamed(name string) *timeline.SourceBuilder { return f.builder("", name) }
 
-// listSources is what the file covers and shows about clocks, in a fixed order.
-func (f *file) listSources() []timeline.Source {
-	all, rare := f.sources.List(), f.readRare()
-	for i := range all {
-		s := &all[i]
-		s.Cut, s.Modified, s.Earlier = f.account.Err, f.modified, f.place.Earlier
+// appendSources adds what the file covers and shows about clocks, in a fixed order.
+func (f *file) appendSources(all []*timeline.Source) []*timeline.Source {
+	rare := f.readRare()
+	f.sources.Seal()
+	for s := range f.sources.All() {
+		s.Cut, s.Earlier = f.account.Err, f.place.Earlier
+		if f.modified != 0 {
+			s.Modified = time.Unix(0, f.modified).UTC()
+		}
 		if s.Cut == "" && strings.HasSuffix(s.Name, ".log") {
 			s.Until = rare.queried
 		}
+		all = append(all, s)
 	}
 	if t := rare.taken; t != nil && (t.All.Known || t.Face.Known && t.UTC.Known) {
-		s := timeline.Source{File: f.account.Path}
+		s := &timeline.Source{File: f.account.Path, Clues: &timeline.Clues{}}
 		if t.All.Known {
 			s.Seen = []event.Time{t.All}
 		}
@@ -195,10 +207,9 @@ func (f *file) listSources() []timeline.Source {
 // mainComponent is the one component that wrote the file, empty when there are several.
 func (f *file) mainComponent() string {
 	component := ""
-	all := f.sources.List()
-	for _, s := range all {
+	for s := range f.sources.All() {
 		c := s.Name[:len(s.Name)-len(path.Ext(s.Name))]
-		if s.First.IsZero() && len(all) > 1 || c == "" {
+		if s.First.IsZero() && f.sources.Len() > 1 || c == "" {
 			continue
 		}
 		if component != "" && component != c {
@@ -212,7 +223,7 @@ func (f *file) mainComponent() string {
 // newMaker is a maker whose events are those of the file, asked what rules ask for by text. Nothing
 // of it stays when a log has been read: bundles hold 200 000 files.
 func (f *file) newMaker(asked *messages.Lines) *eventMaker {
-	return &eventMaker{events: f.store(), lives: kept.NewLives(f.store()), lines: asked, asked: f.readRare().asked, watch: f.watch}
+	return &eventMaker{events: f.store(), lives: kept.NewLives(f.store()), lines: asked, asked: f.readRare().asked, watch: f.watching()}
 }
 
 // takeMade takes over what a maker has besides events: the sources that these name, and the late
@@ -238,15 +249,20 @@ func (f *file) addEvents(events []event.Event) {
 	}
 }
 
-// dropSilent drops the sources of a file of which nothing comes onto the timeline, and whose lines
-// show no time and no writer, and the room for what it has not: most files of a bundle are
-// settings.
-func (f *file) dropSilent() {
+// dropRest drops what is not needed when a file has been read: the state of that, the sources of a
+// file of which nothing comes onto the timeline, and whose lines show no time and no writer, and
+// the room for what it has not. Most files of a bundle are settings.
+func (f *file) dropRest() {
 	if f.events != nil && f.events.Len() == 0 {
 		f.events = nil
 	}
-	if r := f.readRare(); f.events == nil && r.dumps == nil && r.tracePart == nil && r.summary == nil && r.taken == nil && f.sources.IsSilent() {
+	r := f.readRare()
+	switch {
+	case r.tracePart != nil: // its set is read when all files are known
+	case f.events == nil && r.dumps == nil && r.summary == nil && r.taken == nil && f.sources.IsSilent():
 		f.sources = nil
+	default:
+		f.sources.Seal()
 	}
 }
 

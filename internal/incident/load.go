@@ -182,19 +182,16 @@ func wordsOf(format string) string {
 // them.
 func moveToTimeline(files []*file) timeline.Input {
 	events, sources := joinDumpEvents(files)
-	n, written := 0, 0
+	n := 0
 	for _, f := range files {
 		if f.events != nil {
 			n += f.events.Len()
 		}
-		if written += f.sources.Len(); f.readRare().taken != nil {
-			written++
-		}
 	}
-	in := timeline.Input{Events: slices.Grow(events, n), Sources: slices.Grow(sources, written)}
+	in := timeline.Input{Events: slices.Grow(events, n), Sources: sources}
 	for _, f := range files {
 		in.Events = slices.AppendSeq(in.Events, f.events.All())
-		in.Sources = append(in.Sources, f.listSources()...)
+		in.Sources = f.appendSources(in.Sources)
 		f.events, f.sources, f.rare = nil, nil, nil
 	}
 	return in

@@ -43,8 +43,8 @@ func (r *reader) readLog(ctx context.Context, read parse.Records, src io.Reader,
 		f.account.Used += rec.Lines
 		nameRelayedUnit(&rec)
 		source := log.addToSource(&rec)
-		if f.watch != nil {
-			f.watch.noteRecord(rec, strings.TrimSuffix(source.Name, ".log"))
+		if f.watching() != nil {
+			f.watching().noteRecord(rec, strings.TrimSuffix(source.Name, ".log"))
 		}
 		log.addReboot(&rec)
 		if rec.Wanted && rec.Text != event.RebootBanner {
@@ -83,7 +83,7 @@ func (r *reader) readLog(ctx context.Context, read parse.Records, src io.Reader,
 	if maker.maker != nil {
 		f.takeMade(maker.maker)
 	}
-	kernel.tellMore(f.store())
+	kernel.tellMore(f.events)
 	f.addStats(stats)
 	if asked := f.readRare().asked; asked > maxAsked && f.account.Err == "" {
 		const text = "%d lines hold a text that rules ask for; only the first %d were shown to them"

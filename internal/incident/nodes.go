@@ -36,13 +36,13 @@ var daemons = []string{"kubelet.log", "containerd.log", "dockerd.log", "crio.log
 
 // hasDaemon says whether a daemon of the host wrote into the file.
 func (f *file) hasDaemon(host string) bool {
-	return slices.ContainsFunc(daemons, func(name string) bool { return f.sources.Find(host, name) != nil })
+	return slices.ContainsFunc(daemons, func(name string) bool { return f.sources.Has(host, name) })
 }
 
 // isOfNode says whether lines of the host in the file tell of a node: those of its kernel, its
 // service manager or a daemon.
 func (f *file) isOfNode(host string) bool {
-	return f.hasDaemon(host) || f.sources.Find(host, "kernel.log") != nil || f.sources.Find(host, "systemd.log") != nil
+	return f.hasDaemon(host) || f.sources.Has(host, "kernel.log") || f.sources.Has(host, "systemd.log")
 }
 
 // keepNode drops all evidence but that of one node, where the files hold several, and notes in inc
@@ -132,6 +132,9 @@ func countNodes(files []*file) *nodes {
 		if f.place.Node != "" && f.account.Used > 0 {
 			n.addName(f.place.Node, 1, true)
 		}
+		if f.sources == nil { // as of most files
+			continue
+		}
 		for name, h := range f.sources.Hosts() {
 			if event.IsDefaultHost(name) {
 				continue
@@ -220,6 +223,9 @@ const maxRenames = 4
 
 // addDirectories notes for the directories above a file which nodes are below them.
 func (n *nodes) addDirectories(f *file) {
+	if f.place.Node == "" && f.sources == nil { // as of most files
+		return
+	}
 	note := func(name string) {
 		for dir := range layout.Parents(f.account.Path) {
 			if was := n.dirs[dir]; was == "" {
@@ -340,6 +346,9 @@ func (n *nodes) dropOtherNodes(files []*file, node string) {
 		}
 	}
 	for _, f := range files {
+		if f.events == nil && f.sources == nil && f.rare == nil { // as of most files
+			continue
+		}
 		whole := n.nodeOfFile(f)
 		among := false
 		for name := range f.sources.Hosts() {

@@ -114,7 +114,12 @@ func (r *reader) walkInputs(ctx context.Context, wg *sync.WaitGroup, in Inputs) 
 			continue
 		}
 		slot := known.newFile(f.Path)
-		slot.modified, slot.watch = f.ModTime, newWatch(f.Path, r.watched)
+		if event.Plausible(f.ModTime) { // no other is of use
+			slot.modified = f.ModTime.UnixNano()
+		}
+		if watch := newWatch(f.Path, r.watched); watch != nil {
+			slot.makeRare().watch = watch
+		}
 		files = append(files, slot)
 		switch {
 		case f.Stream && isSmallMember(f):
@@ -205,9 +210,9 @@ func unreadFile(err error) (slot *file, failed bool) {
 func (r *reader) readFile(ctx context.Context, f bundle.File, slot *file) {
 	err := openFile(f, func(in parse.Opened) {
 		slot.account.Format = in.Name
-		if slot.watch != nil {
-			slot.watch.entries = in.Entries
-			in.R = slot.watch.tapText(in.R)
+		if watch := slot.watching(); watch != nil {
+			watch.entries = in.Entries
+			in.R = watch.tapText(in.R)
 		}
 		if _, ok := in.Reader.(parse.Transcript); ok {
 			r.readTranscript(ctx, f, in, slot)
@@ -216,7 +221,7 @@ func (r *reader) readFile(ctx context.Context, f bundle.File, slot *file) {
 		r.readFormat(ctx, f, in, slot)
 	})
 	if slot.rare == nil || !slot.rare.isLate {
-		slot.dropSilent()
+		slot.dropRest()
 	}
 	switch {
 	case errors.Is(err, parse.ErrEmpty):

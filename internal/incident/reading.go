@@ -78,7 +78,7 @@ type Mentions struct {
 func watchesOf(files []*file) []*lineWatch {
 	watches := make([]*lineWatch, len(files))
 	for i, f := range files {
-		watches[i] = f.watch
+		watches[i] = f.watching()
 	}
 	return watches
 }

@@ -68,8 +68,8 @@ func TestCountedLines(t *testing.T) {
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 0))
 		ids := []string{strings.Repeat("1a2b3c4d", 8), strings.Repeat("5e6f7a8b", 8)}
 		texts := []string{`ExecSync for "%s" failed`, `StopContainer for "%s" failed`, `nothing of "%s"`, `shim disconnected %s`}
-		quick, slow := (&file{}).newMaker(&messages.Lines{}), (&file{watch: &lineWatch{}}).newMaker(&messages.Lines{}) // who watches a file sees each of its events
-		source := &timeline.SourceBuilder{}
+		quick, slow := (&file{}).newMaker(&messages.Lines{}), (&file{rare: &rareParts{watch: &lineWatch{}}}).newMaker(&messages.Lines{}) // who watches a file sees each of its events
+		source := timeline.NewFileSources("containerd.log", false).Builder("", "containerd.log")
 		at := time.Date(2026, 11, 19, 9, 0, 0, 0, time.UTC)
 		for n := range 200 + r.IntN(600) {
 			pause := []int{0, -200, 900, 2500, 4000}[max(0, r.IntN(60)-55)]

@@ -28,7 +28,7 @@ func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader)
 			continue
 		}
 		f.account.Used += s.Lines
-		f.watch.noteSample(&s)
+		f.watching().noteSample(&s)
 		s.Time.T = s.Time.T.UTC()
 		cover.addSample(&s)
 		switch {
@@ -99,7 +99,7 @@ func joinSamples(files []*file) {
 			legends.Merge(&r.legends)
 			r.threads, r.legends = threads.Files{}, threads.Legends{}
 		}
-		if first == nil && f.sources.Find("", threads.SourceThreads) != nil {
+		if first == nil && f.sources.Has("", threads.SourceThreads) {
 			first = f
 		}
 	}

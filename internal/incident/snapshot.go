@@ -25,12 +25,12 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 			continue
 		}
 		f.account.Used += datum.Lines
-		f.watch.noteDatum(datum.Pos, datum.Lines, datum.Path)
+		f.watching().noteDatum(datum.Pos, datum.Lines, datum.Path)
 		if rec := datum.Log; rec != nil {
 			nameRelayedUnit(rec)
 			source := log.addToSource(rec)
-			if f.watch != nil {
-				f.watch.noteRecord(*rec, strings.TrimSuffix(source.Name, ".log"))
+			if f.watching() != nil {
+				f.watching().noteRecord(*rec, strings.TrimSuffix(source.Name, ".log"))
 			}
 			log.addLoss(rec)
 			maker.makeEvents(&line{*rec, source})

@@ -93,7 +93,7 @@ func (r *traceReader) keepTracePart(f bundle.File, in *parse.Opened, slot *file)
 	part, ok := traces.NewPart(f.Path, in.Head.Text)
 	switch {
 	case ok && !f.Stream:
-		part.Open = slot.watch.tapOpener(parse.TextOpener(f.Path, f.Open))
+		part.Open = slot.watching().tapOpener(parse.TextOpener(f.Path, f.Open))
 	case ok:
 		in.R, ok = part.Hold(in.R, &r.room)
 	}
@@ -173,7 +173,7 @@ func (r *traceReader) readCalls(
 		if f.account.Path != call.Pos.File {
 			f, source = files.fileAt(call.Pos.File), nil
 		}
-		f.watch.noteCall(call)
+		f.watching().noteCall(call)
 		f.account.Component = "strace"
 		f.account.Used += call.Lines
 		if source == nil {
@@ -242,7 +242,7 @@ func (t *traceEvents) addFileStates() {
 func (t *traceEvents) addEvents(made []event.Event) {
 	for i := range made {
 		f := t.files.fileAt(made[i].Pos().File)
-		f.watch.noteEvent(&made[i])
+		f.watching().noteEvent(&made[i])
 		f.store().Add(&made[i])
 	}
 	t.made = made

@@ -81,6 +81,6 @@ func (r *reader) readSection(ctx context.Context, f bundle.File, s *parse.Sectio
 	if _, again := opened.Reader.(parse.Transcript); again {
 		opened.Format = parse.TextFormat()
 	}
-	slot.watch.noteFormat(opened.Name)
+	slot.watching().noteFormat(opened.Name)
 	r.readFormat(ctx, f, opened, slot)
 }

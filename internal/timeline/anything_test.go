@@ -44,8 +44,8 @@ func drawEvent(t *rapid.T, line int) event.Event {
 	return e
 }
 
-func drawSource(t *rapid.T, i int) Source {
-	s := Source{File: rapid.SampledFrom([]string{"a.log", "b.log", "c.log", "d.log"}).Draw(t, "file"), Name: fmt.Sprint("source", i), Foreign: rapid.Bool().Draw(t, "foreign"), Earlier: rapid.Bool().Draw(t, "earlier")}
+func drawSource(t *rapid.T, i int) *Source {
+	s := &Source{Clues: &Clues{}, File: rapid.SampledFrom([]string{"a.log", "b.log", "c.log", "d.log"}).Draw(t, "file"), Name: fmt.Sprint("source", i), Foreign: rapid.Bool().Draw(t, "foreign"), Earlier: rapid.Bool().Draw(t, "earlier")}
 	if s.First = drawStamp(t); s.First.Known {
 		s.Last = s.First.Add(time.Duration(rapid.Int64Range(-int64(day), int64(30*day)).Draw(t, "spans")))
 	}
@@ -64,7 +64,7 @@ func drawSource(t *rapid.T, i int) Source {
 		turn := Turn{From: drawStamp(t).T, Offset: time.Duration(rapid.IntRange(-48, 56).Draw(t, "quarters")) * zoneStep}
 		turn.After = turn.From.Add(-time.Duration(rapid.Int64Range(0, int64(2*day)).Draw(t, "after")))
 		s.Turns = append(s.Turns, turn)
-		s.Zones = map[int]int{int(turn.Offset / time.Second): rapid.IntRange(1, 9).Draw(t, "votes")}
+		s.Zones = []Zone{{int(turn.Offset / time.Second), rapid.IntRange(1, 9).Draw(t, "votes")}}
 	}
 	if at := drawStamp(t); at.Known && at.Lacks&^event.LacksZone == 0 {
 		s.Seen = append(s.Seen, at)
@@ -91,9 +91,10 @@ func TestBuildOfAnything(t *testing.T) {
 			o.Year = 2025
 		}
 		other := clone(Input{Events: rapid.Permutation(in.Events).Draw(t, "other order"), Sources: rapid.Permutation(in.Sources).Draw(t, "of sources")})
-		for i := range other.Sources { // Build owns what it is given
-			s := &other.Sources[i]
-			s.Boots, s.Seen = append([]Boot(nil), s.Boots...), append([]event.Time(nil), s.Seen...)
+		for _, s := range other.Sources { // Build owns what it is given
+			clues := *s.Clues
+			clues.Boots, clues.Seen = append([]Boot(nil), s.Boots...), append([]event.Time(nil), s.Seen...)
+			s.Clues = &clues
 		}
 		a, b := Build(in, o), Build(other, o)
 		for i := range a.Events {

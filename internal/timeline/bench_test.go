@@ -125,7 +125,7 @@ var inputs = []struct {
 }
 
 func input(make func(int) event.Event, n int) Input {
-	in := Input{Sources: []Source{covers("kubelet.log", "kubelet.log", "2025-11-08T00:00:00Z", "2025-11-09T00:00:00Z")}}
+	in := Input{Sources: []*Source{covers("kubelet.log", "kubelet.log", "2025-11-08T00:00:00Z", "2025-11-09T00:00:00Z")}}
 	for i := range n {
 		in.Events = append(in.Events, pointersTo(make(i))...)
 	}

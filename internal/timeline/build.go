@@ -16,7 +16,7 @@ import (
 // Input is what the observers saw in all files, in any order.
 type Input struct {
 	Events  []*event.Event // each of them once
-	Sources []Source
+	Sources []*Source
 }
 
 // Source is one component's part of one file: which time it spans and what it shows about its
@@ -29,27 +29,42 @@ type Source struct {
 	First, Last event.Time
 	Lines       int         // dated lines of the component in the file
 	Level       event.Level // the least serious level seen
-	Cut         string      // why the end of the file is missing; empty when it is not
-	Until       time.Time   // when the log was asked for and had no line more; zero when unknown
-	Pairs       []Pair
-	// Zones counts the offsets from UTC, in seconds east, that the component's own stamps carry.
-	Zones map[int]int
+	// Foreign says that the program runs in a container. Its clock can show another zone than the
+	// node's.
+	Foreign bool
+	Earlier bool      // it is of a boot before the last one
+	Cut     string    // why the end of the file is missing; empty when it is not
+	Until   time.Time // when the log was asked for and had no line more; zero when unknown
+	// Zones are the offsets from UTC that the component's own stamps carry, each once.
+	Zones []Zone
+	// Modified is when the file was last written, by the archive that it came in; zero when
+	// unknown.
+	Modified time.Time
+	*Clues   // nil for a source that shows nothing of the kind
+}
+
+// Clues are what few sources show about their clocks.
+type Clues struct {
+	Pairs []Pair
 	// Turns are the offsets of the component's own stamps, in the order in which they changed, each
 	// with the first moment that has it. Empty when they never changed, or change all the time.
 	Turns []Turn
 	// Seen are moments at which somebody read the node's clock to make the files: the end of the
 	// journal in journalctl's first line, the output of date.
 	Seen []event.Time
-	// Foreign says that the program runs in a container. Its clock can show another zone than the
-	// node's.
-	Foreign bool
-	Earlier bool // it is of a boot before the last one
 	// Boots are moments with two stamps: wall clock and time since boot.
 	Boots, Told []Boot // Told: the wall clock stands in the words of a line that has no date
-	// Modified is when the file was last written, by the archive that it came in; zero when
-	// unknown.
-	Modified time.Time
 }
+
+func (c *Clues) none() bool {
+	return c.Pairs == nil && c.Turns == nil && c.Seen == nil && c.Boots == nil && c.Told == nil
+}
+
+// noClues are those of all sources that have none.
+var noClues Clues
+
+// Zone is an offset from UTC, in seconds east, and how many stamps carry it.
+type Zone struct{ Seconds, Stamps int }
 
 // Turn is an offset from UTC, the first moment that was stamped with it, and the last one before
 // that, which was stamped with another.
@@ -89,8 +104,11 @@ type Options struct {
 // Build takes over the events and both slices: it changes them, and the events that stay are those
 // of the timeline.
 func Build(in Input, o Options) *Timeline {
+	for _, s := range in.Sources {
+		s.Clues = cmp.Or(s.Clues, &noClues)
+	}
 	slices.SortFunc(in.Sources,
-		func(a, b Source) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File)) })
+		func(a, b *Source) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File)) })
 	events := in.Events
 	tl := &Timeline{Clocks: reconcileClocks(events, in.Sources, o), Coverage: coverageOf(in.Sources)}
 	slices.SortStableFunc(events, compareEvents) // it is quick where runs are in order, as files are
@@ -151,7 +169,7 @@ func (tl *Timeline) endOfFile(file string) (end time.Time) {
 }
 
 // coverageOf makes one row for each file and component, in the order of the sources.
-func coverageOf(sources []Source) []Coverage {
+func coverageOf(sources []*Source) []Coverage {
 	all := make([]Coverage, 0, len(sources))
 	for _, s := range sources {
 		c := Coverage{Source: s.Name, File: s.File, Level: s.Level, Lines: s.Lines, Asked: s.Until}

@@ -39,7 +39,7 @@ type clock struct {
 	// first is when the former was.
 	offset time.Duration
 	first  time.Time
-	bases  [1 << 4]string // of events, by what they lacked: joined once
+	bases  *[1 << 4]string // of events, by what they lacked: joined once; nil before the first
 }
 
 // largestPart is the part of a stamp that is missing and that repeats the least often: of a stamp
@@ -48,7 +48,13 @@ func largestPart(lacked event.Lacks) event.Lacks { return 1 << bits.Len8(uint8(l
 
 // basisFor says where the parts come from that a stamp lacked; empty when it lacked none.
 func (c *clock) basisFor(lacked event.Lacks) string {
-	if lacked == 0 || c.bases[lacked] != "" {
+	if lacked == 0 {
+		return ""
+	}
+	if c.bases == nil {
+		c.bases = &[1 << 4]string{}
+	}
+	if c.bases[lacked] != "" {
 		return c.bases[lacked]
 	}
 	zone := ""
@@ -67,9 +73,9 @@ type reconciler struct {
 	// written is the window of all complete stamps of lines whose writer is known; stamped is that
 	// of all complete stamps. Both grow while other stamps are resolved.
 	written, stamped Window
-	modified         map[string]time.Time
-	incomplete       [1 << 4]sequences // by the largest part that is missing
-	asked            string            // the file that clockOf was asked about last, and its clock
+	modified         map[string]time.Time // by file, where stamps lack the year
+	incomplete       [1 << 4]sequences    // by the largest part that is missing
+	asked            string               // the file that clockOf was asked about last, and its clock
 	answered         *clock
 }
 
@@ -79,13 +85,18 @@ type reconciler struct {
 // of the same containers contradict it, UTC. A missing year or date comes from the nearest dated
 // evidence, else from the archive, never from today. A time since boot is placed by lines that
 // carry both clocks.
-func reconcileClocks(events []*event.Event, sources []Source, o Options) []Clock {
+func reconcileClocks(events []*event.Event, sources []*Source, o Options) []Clock {
 	r := &reconciler{
 		options: o, zones: countZones(sources, copiedLines(events), o.Zone), clocks: map[string]*clock{},
 		modified: map[string]time.Time{},
 	}
 	r.written = r.zones.pairs
 	r.collectStamps(events, sources)
+	for _, s := range sources {
+		if len(r.incomplete[event.LacksYear].of) > 0 && !s.Modified.IsZero() {
+			r.modified[s.File] = s.Modified
+		}
+	}
 	for _, cy := range [...]*cycle{&always, &yearly, &daily} {
 		stamps := &r.incomplete[cy.lacks]
 		if len(stamps.of) == 0 {
@@ -123,22 +134,16 @@ func (r *reconciler) clockOf(file string) *clock {
 
 // collectStamps sorts the stamps by what they lack. Complete ones, and those that lack only the
 // zone, are evidence for the years and dates of the others.
-func (r *reconciler) collectStamps(events []*event.Event, sources []Source) {
-	for i := range sources {
-		s := &sources[i]
+func (r *reconciler) collectStamps(events []*event.Event, sources []*Source) {
+	for _, s := range sources {
 		for _, stamp := range stampsOf(s) {
 			r.addStamp(place{s.File, s.Name}, stamp)
 		}
 		for j := range s.Seen {
 			r.addStamp(place{s.File, s.Name}, stamp{main: &s.Seen[j]})
 		}
-		for seconds := range s.Zones { // several name none
-			if c := r.clockOf(s.File); len(s.Zones) == 1 {
-				c.offset = time.Duration(seconds) * time.Second
-			}
-		}
-		if !s.Modified.IsZero() {
-			r.modified[s.File] = s.Modified
+		if len(s.Zones) == 1 { // several name none
+			r.clockOf(s.File).offset = time.Duration(s.Zones[0].Seconds) * time.Second
 		}
 	}
 	for _, e := range events {
@@ -212,7 +217,7 @@ func (r *reconciler) addResolved(qs *sequences) {
 
 // describeClocks lists the clocks of all files that contain a stamp.
 func (r *reconciler) describeClocks() []Clock {
-	var rows []Clock
+	rows := make([]Clock, 0, len(r.clocks)) // at once: there may be 100 000
 	for _, file := range slices.Sorted(maps.Keys(r.clocks)) {
 		c := r.clocks[file]
 		if !c.dated {

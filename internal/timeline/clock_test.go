@@ -24,7 +24,9 @@ func resolved(t testing.TB, in Input, o Options, local string) (instant, basis s
 	return instant, basis, clockOf(tl, "x.log")
 }
 
-func pairs(file string, ps ...Pair) Source { return Source{File: file, Name: "test.log", Pairs: ps} }
+func pairs(file string, ps ...Pair) *Source {
+	return &Source{File: file, Name: "test.log", Clues: &Clues{Pairs: ps}}
+}
 
 func same(local, truth string) Pair { return Pair{Local: at(local), True: utc(truth)} }
 
@@ -35,7 +37,7 @@ func TestZone(t *testing.T) {
 	require.NoError(t, err)
 	for _, tc := range []struct {
 		name    string
-		sources []Source
+		sources []*Source
 		options Options
 		local   string // in x.log
 		want    string
@@ -43,101 +45,101 @@ func TestZone(t *testing.T) {
 	}{
 		{
 			name:    "a line of klog in a journal with zones",
-			sources: []Source{pairs("x.log", same("Nov 08 09:30:11.885000", "2025-11-08T01:30:11.9Z"))},
+			sources: []*Source{pairs("x.log", same("Nov 08 09:30:11.885000", "2025-11-08T01:30:11.9Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 			basis: "zone +08:00 from lines that carry both clocks, year 2025 from lines that carry both clocks",
 		},
 		{
 			name: "one odd line does not spoil it",
-			sources: []Source{pairs("x.log", same("Nov 08 01:30:11", "2025-11-08T01:30:11Z"),
+			sources: []*Source{pairs("x.log", same("Nov 08 01:30:11", "2025-11-08T01:30:11Z"),
 				same("Nov 08 09:30:12", "2025-11-08T01:30:12Z"), same("Nov 08 09:30:13", "2025-11-08T01:30:13Z"))},
 			local: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "journald was slow, 20 s",
-			sources: []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:31Z"))},
+			sources: []*Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:31Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "journald was slow, a quarter of an hour",
-			sources: []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:31Z"), same("Nov 08 09:33:11", "2025-11-08T01:48:31Z"))},
+			sources: []*Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:31Z"), same("Nov 08 09:33:11", "2025-11-08T01:48:31Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "journald was slow, an hour",
-			sources: []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:31Z"), same("Nov 08 09:33:11", "2025-11-08T02:33:31Z"))},
+			sources: []*Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:31Z"), same("Nov 08 09:33:11", "2025-11-08T02:33:31Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "a difference that is no zone tells none",
-			sources: []Source{pairs("x.log", same("Nov 08 09:35:11", "2025-11-08T01:30:11Z"))},
+			sources: []*Source{pairs("x.log", same("Nov 08 09:35:11", "2025-11-08T01:30:11Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T10:00:00Z", basis: "zone not known, taken as UTC, year 2025 from the node's dated evidence",
 		},
 		{
 			name: "an exit told again and again: the first time counts",
-			sources: []Source{pairs("x.log", late("Nov 08 11:50:11", "2025-11-08T01:30:01Z"), late("Nov 08 10:40:11", "2025-11-08T01:30:01Z"),
+			sources: []*Source{pairs("x.log", late("Nov 08 11:50:11", "2025-11-08T01:30:01Z"), late("Nov 08 10:40:11", "2025-11-08T01:30:01Z"),
 				late("Nov 08 09:30:11", "2025-11-08T01:30:01Z"))},
 			local: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 			basis: "zone +08:00 from lines that tell, a little later, of a moment in UTC, year 2025 from lines that carry both clocks",
 		},
 		{
 			name:    "an exit told 40 minutes late is no zone of its own",
-			sources: []Source{pairs("x.log", late("Nov 08 10:10:01", "2025-11-08T01:30:01Z"))},
+			sources: []*Source{pairs("x.log", late("Nov 08 10:10:01", "2025-11-08T01:30:01Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "stamps to the second are rounded down below the exit",
-			sources: []Source{pairs("x.log", late("Nov 08 09:30:01", "2025-11-08T01:30:01.9Z"))},
+			sources: []*Source{pairs("x.log", late("Nov 08 09:30:01", "2025-11-08T01:30:01.9Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "half an hour: India",
-			sources: []Source{pairs("x.log", late("Nov 08 07:00:11", "2025-11-08T01:30:01Z"))},
+			sources: []*Source{pairs("x.log", late("Nov 08 07:00:11", "2025-11-08T01:30:01Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T04:30:00Z",
 		},
 		{
 			name:    "west of Greenwich",
-			sources: []Source{pairs("x.log", late("Nov 07 20:30:11", "2025-11-08T01:30:01Z"))},
+			sources: []*Source{pairs("x.log", late("Nov 07 20:30:11", "2025-11-08T01:30:01Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T15:00:00Z",
 		},
 		{
 			name:    "west, half an hour: Newfoundland",
-			sources: []Source{pairs("x.log", late("Nov 07 22:00:11", "2025-11-08T01:30:01Z"))},
+			sources: []*Source{pairs("x.log", late("Nov 07 22:00:11", "2025-11-08T01:30:01Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T13:30:00Z",
 		},
 		{
 			name:    "a stamp without a date",
-			sources: []Source{pairs("x.log", late("09:30:11", "2023-11-08T01:30:01Z"))},
+			sources: []*Source{pairs("x.log", late("09:30:11", "2023-11-08T01:30:01Z"))},
 			local:   "09:33:43", want: "2023-11-08T01:33:43Z",
 			basis: "zone +08:00 from lines that tell, a little later, of a moment in UTC, date from lines that carry both clocks",
 		},
 		{
 			name:    "the zero time of an event without exit tells nothing",
-			sources: []Source{pairs("x.log", late("Nov 08 09:30:11", "0001-01-01T00:00:00Z")), covers("y.log", "test.log", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z")},
+			sources: []*Source{pairs("x.log", late("Nov 08 09:30:11", "0001-01-01T00:00:00Z")), covers("y.log", "test.log", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z")},
 			local:   "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z", basis: "zone not known, taken as UTC, year 2025 from the node's dated evidence",
 		},
 		{
 			name:    "the node's other files",
-			sources: []Source{{File: "y.log", Name: "test.log", First: at("2025-11-08T09:00:00+08:00"), Last: at("2025-11-08T09:00:00+08:00"), Zones: map[int]int{28800: 12, 0: 1}}},
+			sources: []*Source{{File: "y.log", Name: "test.log", First: at("2025-11-08T09:00:00+08:00"), Last: at("2025-11-08T09:00:00+08:00"), Zones: []Zone{{28800, 12}, {0, 1}}}},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 			basis: "zone +08:00 as in the node's other files, year 2025 from the node's dated evidence",
 		},
 		{
 			name: "the clock of a container is not the node's",
-			sources: []Source{
-				{File: "y.log", Name: "test.log", First: at("2025-11-08T09:00:00+08:00"), Last: at("2025-11-08T09:00:00+08:00"), Zones: map[int]int{28800: 1}},
-				{File: "pod.log", Foreign: true, Pairs: []Pair{same("Nov 08 01:30:12", "2025-11-08T01:30:12Z"), same("Nov 08 01:30:13", "2025-11-08T01:30:13Z")}},
+			sources: []*Source{
+				{File: "y.log", Name: "test.log", First: at("2025-11-08T09:00:00+08:00"), Last: at("2025-11-08T09:00:00+08:00"), Zones: []Zone{{28800, 1}}},
+				{File: "pod.log", Foreign: true, Clues: &Clues{Pairs: []Pair{same("Nov 08 01:30:12", "2025-11-08T01:30:12Z"), same("Nov 08 01:30:13", "2025-11-08T01:30:13Z")}}},
 			},
 			local: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "another file's double stamps",
-			sources: []Source{pairs("y.log", same("Nov 08 09:30:12", "2025-11-08T01:30:12Z"))},
+			sources: []*Source{pairs("y.log", same("Nov 08 09:30:12", "2025-11-08T01:30:12Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
 			name:    "lines that carry both clocks prove a flag wrong",
-			sources: []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:11Z"))},
+			sources: []*Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:11Z"))},
 			options: Options{Zone: time.UTC, Year: 2019},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z", basis: "zone +08:00 from lines that carry both clocks, year 2025 from lines that carry both clocks",
 		},
@@ -178,7 +180,7 @@ func TestZone(t *testing.T) {
 
 func TestYear(t *testing.T) {
 	dated := func(first, last string) Input {
-		return Input{Sources: []Source{covers("dated.log", "test.log", first, last)}}
+		return Input{Sources: []*Source{covers("dated.log", "test.log", first, last)}}
 	}
 	for _, tc := range []struct {
 		name    string
@@ -205,11 +207,11 @@ func TestYear(t *testing.T) {
 		{name: "an old dump beside the incident", in: dated("2023-05-01T00:00:00Z", "2025-11-08T02:00:00Z"), local: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z"},
 		{
 			name:  "a listing of ends of certificates beside the incident",
-			in:    Input{Sources: []Source{covers("dated.log", "test.log", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), covers("certs", "", "2035-01-01T00:00:00Z", "2035-12-01T00:00:00Z")}},
+			in:    Input{Sources: []*Source{covers("dated.log", "test.log", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"), covers("certs", "", "2035-01-01T00:00:00Z", "2035-12-01T00:00:00Z")}},
 			local: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z",
 		},
 		{
-			name: "nothing but lines of nobody known", in: Input{Sources: []Source{covers("notes", "", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z")}},
+			name: "nothing but lines of nobody known", in: Input{Sources: []*Source{covers("notes", "", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z")}},
 			local: "Nov 08 01:30:00", want: "2025-11-08T01:30:00Z",
 		},
 	} {
@@ -343,17 +345,17 @@ func TestIntervalOverMidnight(t *testing.T) {
 
 func TestClocks(t *testing.T) {
 	in := Input{
-		Sources: []Source{
+		Sources: []*Source{
 			covers("short.log", "kubelet.log", "Dec 31 23:00:00", "Jan 01 01:00:00"),
 			covers("short.log", "systemd.log", "Jan 01 00:10:00", "Jan 01 00:20:00"),
 			covers("iso.log", "containerd.log", "2025-12-31T15:00:00Z", "2025-12-31T17:00:00Z"),
 			{File: "config.toml", Name: "containerd.log"},
 		},
 	}
-	in.Sources[2].Zones = map[int]int{8 * 3600: 2}
-	in.Sources[0].Pairs = []Pair{
+	in.Sources[2].Zones = []Zone{{8 * 3600, 2}}
+	in.Sources[0].Clues = &Clues{Pairs: []Pair{
 		same("Dec 31 23:00:00", "2025-12-31T15:00:00Z"), same("Dec 31 23:00:01", "2025-12-31T15:00:01Z"), same("Dec 31 23:00:02", "2025-12-31T14:00:02Z"),
-	}
+	}}
 	tl := Build(in, Options{})
 	for i := range tl.Clocks {
 		tl.Clocks[i].zone, tl.Clocks[i].moves, tl.Clocks[i].years = rule{}, nil, yearRange{} // Instant has tests of its own
@@ -401,7 +403,7 @@ func TestBuildRecoversInstants(t *testing.T) {
 		if rapid.Bool().Draw(t, "late") {
 			p.True, p.Late = p.True.Add(-time.Duration(rapid.IntRange(0, 800).Draw(t, "lag"))*time.Second), true
 		}
-		in.Sources = []Source{pairs("x.log", p)}
+		in.Sources = []*Source{pairs("x.log", p)}
 		tl := Build(in, Options{})
 		require.Len(t, tl.Events, len(truth))
 		for _, e := range tl.Events {
@@ -420,7 +422,7 @@ func TestBuildRecoversDates(t *testing.T) {
 		lacks := event.LacksZone | event.LacksYear | event.LacksDate
 		in := Input{
 			Events:  pointersTo(ev("dated.log", 1, event.At(exit), of("abcdef0123456789"))),
-			Sources: []Source{{File: "dated.log", Name: "test.log", Zones: map[int]int{int(zone / time.Second): 1}}},
+			Sources: []*Source{{File: "dated.log", Name: "test.log", Zones: []Zone{{int(zone / time.Second), 1}}}},
 		}
 		var truth []time.Time
 		// Within strange of what is known of the container; farther away another zone may be meant.

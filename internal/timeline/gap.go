@@ -15,7 +15,7 @@ const maxGaps = 1000
 // findGaps adds gaps to the coverage: what writers say they dropped (events of kind log.loss), the
 // times in which the machine slept, the end of files that were cut, and the part of a stall before
 // a log begins.
-func findGaps(tl *Timeline, events []*event.Event, sources []Source) {
+func findGaps(tl *Timeline, events []*event.Event, sources []*Source) {
 	for _, e := range events {
 		switch e.Kind {
 		case event.KindLoss:

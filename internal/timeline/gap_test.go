@@ -24,7 +24,7 @@ func missing(file, from, to, of, reach string) event.Event {
 
 func TestGaps(t *testing.T) {
 	const first, last = "2025-11-08T09:00:00Z", "2025-11-08T10:00:00Z"
-	sources := []Source{
+	sources := []*Source{
 		covers("journal", "kubelet.log", first, last), covers("journal", "containerd.log", first, last),
 		covers("messages", "kubelet.log", first, last), covers("x.strace", "strace", first, last),
 	}
@@ -32,7 +32,7 @@ func TestGaps(t *testing.T) {
 	cut.Cut = "unexpected EOF"
 	for _, tc := range []struct {
 		name    string
-		sources []Source
+		sources []*Source
 		events  []event.Event
 		want    []string
 	}{
@@ -83,25 +83,25 @@ func TestGaps(t *testing.T) {
 		},
 		{
 			name:    "a file that was cut ends somewhere",
-			sources: []Source{cut},
+			sources: []*Source{cut},
 			want:    []string{"containerd.log cut.log 09:20:00 00:00:00 the file is cut off: unexpected EOF"},
 		},
 		{
 			name:    "a log that begins inside a stall",
-			sources: []Source{covers("kubelet.log", "kubelet.log", "2025-11-08T08:00:00Z", last), covers("containerd.log", "containerd.log", "2025-11-08T09:31:00Z", last), covers("x.strace", "strace", "2025-11-08T09:31:00Z", last)},
+			sources: []*Source{covers("kubelet.log", "kubelet.log", "2025-11-08T08:00:00Z", last), covers("containerd.log", "containerd.log", "2025-11-08T09:31:00Z", last), covers("x.strace", "strace", "2025-11-08T09:31:00Z", last)},
 			events:  []event.Event{complaintAt(1, utc("2025-11-08T09:33:10Z"), 3*time.Minute+10*time.Second), complaintAt(2, utc("2025-11-08T09:34:00Z"), 4*time.Minute)},
 			want:    []string{"containerd.log containerd.log 09:30:00 09:31:00 the log begins inside the stall"},
 		},
 		{
 			name:    "another file of the same writer has the beginning",
-			sources: []Source{covers("containerd.log.1", "containerd.log", "2025-11-08T08:00:00Z", "2025-11-08T09:31:00Z"), covers("containerd.log", "containerd.log", "2025-11-08T09:31:00Z", last)},
+			sources: []*Source{covers("containerd.log.1", "containerd.log", "2025-11-08T08:00:00Z", "2025-11-08T09:31:00Z"), covers("containerd.log", "containerd.log", "2025-11-08T09:31:00Z", last)},
 			events:  []event.Event{complaintAt(1, utc("2025-11-08T09:33:10Z"), 3*time.Minute+10*time.Second)},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			in := Input{Sources: tc.sources, Events: pointersTo(tc.events...)}
 			if in.Sources == nil {
-				in.Sources = sources
+				in.Sources = cloneSources(sources)
 			}
 			var got []string
 			for _, c := range Build(in, Options{}).Coverage {
@@ -117,7 +117,7 @@ func TestGaps(t *testing.T) {
 // A log that complains at every other line costs a bounded number of gaps, and hides all that it
 // hid.
 func TestGapsAreBounded(t *testing.T) {
-	in := Input{Sources: []Source{covers("messages", "kernel.log", "2025-11-08T00:00:00Z", "2025-11-09T00:00:00Z")}}
+	in := Input{Sources: []*Source{covers("messages", "kernel.log", "2025-11-08T00:00:00Z", "2025-11-09T00:00:00Z")}}
 	for i := range 5000 {
 		e := missing("messages", "2025-11-08T00:00:00Z", "2025-11-08T00:00:01Z", "kernel", "node")
 		e.Start, e.End, e.Text = e.Start.Add(time.Duration(i)*10*time.Second), e.End.Add(time.Duration(i)*10*time.Second), fmt.Sprint(i, " lines are missing")

@@ -11,7 +11,8 @@ import (
 
 // pairer makes intervals of begins and ends that were written separately.
 type pairer struct {
-	logEnd map[string]time.Time // the last line of each file, of any component, or when it had no more
+	// the last line of each file with edges, of any component, or when it had no more
+	logEnd map[string]time.Time
 	// ends is, by class, the last line of the files that contain ends of such spans: until then an
 	// end would have been seen. No entry means that there are no ends.
 	ends map[string]time.Time
@@ -96,8 +97,16 @@ func newPairer(events []*event.Event, coverage []Coverage) *pairer {
 		logEnd: map[string]time.Time{}, ends: map[string]time.Time{},
 		alive: map[process]time.Time{}, latest: map[process]*event.Event{}, closed: map[event.Pos]*event.Event{},
 	}
-	for _, c := range coverage {
-		p.logEnd[c.File] = laterTime(p.logEnd[c.File], laterTime(c.End, c.Asked))
+	for _, e := range events {
+		if e.Span.Edge != event.Whole {
+			p.logEnd[e.Pos().File] = time.Time{} // of the other files nothing is asked
+		}
+	}
+	for i := range coverage {
+		c := &coverage[i]
+		if end, asked := p.logEnd[c.File]; asked {
+			p.logEnd[c.File] = laterTime(end, laterTime(c.End, c.Asked))
+		}
 	}
 	for _, e := range events { // in the order of time
 		if e.Span.Edge == event.Whole || e.Start.IsZero() {

@@ -150,7 +150,7 @@ func TestPair(t *testing.T) {
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			tl := Build(Input{Events: pointersTo(tc.events...), Sources: []Source{
+			tl := Build(Input{Events: pointersTo(tc.events...), Sources: []*Source{
 				covers("c.log", "containerd.log", "2025-11-08T01:00:00Z", "2025-11-08T02:00:00Z"),
 				covers("a-systemd.log", "systemd.log", "2025-11-08T01:00:00Z", "2025-11-08T01:45:00Z"),
 			}}, Options{})
@@ -168,7 +168,7 @@ func TestPairInSilentLog(t *testing.T) {
 	source := covers("c.log", "containerd.log", "2025-11-08T01:00:00Z", "2025-11-08T01:30:00Z")
 	source.Until = at("2025-11-08T01:33:20Z").T
 	begun := ev("c.log", 1, at("2025-11-08T01:30:00Z"), edge("cri/UpdateContainerResources/40585f73", event.Begin))
-	tl := Build(Input{Events: pointersTo(begun), Sources: []Source{source}}, Options{})
+	tl := Build(Input{Events: pointersTo(begun), Sources: []*Source{source}}, Options{})
 	require.Len(t, tl.Events, 1)
 	require.Equal(t, "01:30:00-01:33:20… c.log:1", describe(tl.Events[0]))
 }

@@ -1,7 +1,6 @@
 package timeline
 
 import (
-	"slices"
 	"sort"
 	"time"
 )
@@ -47,11 +46,18 @@ func (tl *Timeline) CoversStall(want func(*Coverage) bool) bool {
 	for i := range latest {
 		latest[i] = laterTime(tl.Stalls[i].lastCause(true), latest[max(0, i-1)])
 	}
-	return slices.ContainsFunc(tl.Coverage, func(c Coverage) bool {
-		if !want(&c) || len(latest) == 0 || c.Start.IsZero() {
-			return want(&c)
+	for i := range tl.Coverage { // in place: a bundle may have 100 000
+		c := &tl.Coverage[i]
+		if !want(c) {
+			continue
+		}
+		if len(latest) == 0 || c.Start.IsZero() {
+			return true
 		}
 		n := sort.Search(len(latest), func(i int) bool { return tl.Stalls[i].Start.Add(-CallLimit).After(c.End) })
-		return n > 0 && !c.Start.After(latest[n-1])
-	})
+		if n > 0 && !c.Start.After(latest[n-1]) {
+			return true
+		}
+	}
+	return false
 }

@@ -3,19 +3,25 @@ package timeline
 import (
 	"cmp"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/few"
 )
 
 // FileSources builds the [Source]s of one file from its records: one for each component of each
 // host that wrote into it. A nil one has none, and none can be added to it.
 type FileSources struct {
+	sources  few.Map[sourceKey, Source]
+	hosts    *few.Map[string, Host] // "" stands for lines that name none; nil when no line names any
+	building *building              // nil when the file has been read
+}
+
+// building is what is only needed while a file is read: bundles hold 200 000.
+type building struct {
 	file     string
 	foreign  bool
-	hosts    fewMap[string, Host] // "" stands for lines that name none
-	builders fewMap[sourceKey, SourceBuilder]
+	builders few.Map[sourceKey, SourceBuilder]
 	zoned    int // records whose stamps were all counted for their zones
 }
 
@@ -38,28 +44,36 @@ const maxHosts = 1000
 // NewFileSources starts with no source. Foreign is for files of programs in containers, see
 // [Source.Foreign].
 func NewFileSources(file string, foreign bool) *FileSources {
-	return &FileSources{file: file, foreign: foreign}
+	return &FileSources{hosts: &few.Map[string, Host]{}, building: &building{file: file, foreign: foreign}}
 }
 
 // Builder is the builder of a host's component, which it adds where there is none yet. An empty
-// host stands for lines that name none, an empty name for lines of unknown programs.
+// host stands for lines that name none, an empty name for lines of unknown programs. It must not be
+// called after Seal.
 func (f *FileSources) Builder(host, name string) *SourceBuilder {
 	h := f.hostOf(host)
 	key := sourceKey{h.Name, name}
-	b := f.builders.get(key)
+	file := f.building
+	b := file.builders.Get(key)
 	if b == nil {
-		b = &SourceBuilder{Source: Source{File: f.file, Name: name, Foreign: f.foreign}, file: f, host: h}
-		f.builders.add(key, b)
+		b = &SourceBuilder{Source: &Source{File: file.file, Name: name, Foreign: file.foreign}, file: file, host: h}
+		file.builders.Add(key, b)
+		f.sources.Add(key, b.Source)
 	}
 	return b
 }
 
-// Find is the builder of a host's component; nil where nothing was added for it.
+// Find is the builder of a host's component; nil where nothing was added for it, and after Seal.
 func (f *FileSources) Find(host, name string) *SourceBuilder {
-	if f == nil {
+	if f == nil || f.building == nil {
 		return nil
 	}
-	return f.builders.get(sourceKey{host, name})
+	return f.building.builders.Get(sourceKey{host, name})
+}
+
+// Has says whether a host's component wrote into the file.
+func (f *FileSources) Has(host, name string) bool {
+	return f != nil && f.sources.Get(sourceKey{host, name}) != nil
 }
 
 // AddNames adds empty sources for those of the names that no host has yet: events of the file name
@@ -69,7 +83,7 @@ func (f *FileSources) AddNames(names map[string]bool) {
 		return
 	}
 	known := map[string]bool{}
-	for key := range f.builders.all() {
+	for key := range f.sources.All() {
 		known[key.name] = true
 	}
 	for name := range names {
@@ -83,74 +97,85 @@ func (f *FileSources) AddNames(names map[string]bool) {
 // none.
 func (f *FileSources) DropHosts(keep func(host string) bool) {
 	if f != nil {
-		f.builders.deleteKeys(func(key sourceKey) bool { return !keep(key.host) })
+		f.sources.DeleteKeys(func(key sourceKey) bool { return !keep(key.host) })
 	}
 }
 
 // IsSilent says that a file has no source, or a single one whose lines name no host, no program and
 // no time.
 func (f *FileSources) IsSilent() bool {
-	return f == nil || f.hosts.len() == 1 && f.builders.len() == 1 && f.builders.entries[0].value.isSilent()
+	if f == nil || f.sources.Len() != 1 || f.hosts.Len() != 1 {
+		return f == nil
+	}
+	b := f.Find("", "")
+	return b != nil && b.First.IsZero() && b.Lines == 0 && b.Zones == nil && b.Pairs == nil && b.Turns == nil && b.Seen == nil && b.Boots == nil
 }
 
-// isSilent says that nothing is known of a source but that it has lines.
-func (b *SourceBuilder) isSilent() bool {
-	return b.Name == "" && b.host.Name == "" && b.First.IsZero() && b.Lines == 0 && b.Pairs == nil && b.Zones == nil &&
-		b.Turns == nil && b.Seen == nil && b.Boots == nil
+// All yields what there is of each source, in no fixed order while the file is read.
+func (f *FileSources) All() iter.Seq[*Source] {
+	if f == nil {
+		return func(func(*Source) bool) {}
+	}
+	return f.sources.Values()
 }
 
-// Len is how many sources List gives.
+// Len is how many sources there are.
 func (f *FileSources) Len() int {
 	if f == nil {
 		return 0
 	}
-	return f.builders.len()
+	return f.sources.Len()
 }
 
-// List is what was built, in a fixed order. A file of several components covers each of them from
-// its first line to its last: one without lines in between did not log anything.
-func (f *FileSources) List() []Source {
-	if f.Len() < 2 { // as most files
-		all := make([]Source, f.Len())
-		for i := range all {
-			all[i] = f.builders.entries[i].value.Source
+// Seal ends the building and puts the sources into a fixed order. A file of several components
+// covers each of them from its first line to its last: one without lines in between did not log
+// anything.
+func (f *FileSources) Seal() {
+	if f == nil || f.building == nil {
+		return
+	}
+	for b := range f.building.builders.Values() {
+		if clues := b.Clues; !clues.none() {
+			b.Source.Clues = &clues
 		}
-		return all
+	}
+	f.building = nil
+	if f.sources.Len() < 2 { // as in most files
+		if f.hosts.Len() == 1 && f.hosts.Get("") != nil {
+			f.hosts = nil
+		}
+		return
 	}
 	components := map[string]int{} // by host
-	for key := range f.builders.all() {
+	for key := range f.sources.All() {
 		components[key.host]++
 	}
-	all := make([]Source, 0, f.builders.len())
-	byName := func(a, b fewEntry[sourceKey, SourceBuilder]) int {
-		return cmp.Or(cmp.Compare(a.key.name, b.key.name), cmp.Compare(a.key.host, b.key.host))
-	}
-	for _, e := range slices.SortedFunc(slices.Values(f.builders.entries), byName) {
-		s := e.value.Source
-		if components[e.key.host] > 1 && !s.First.IsZero() {
-			s.First, s.Last = e.value.host.First, e.value.host.Last
+	for key, s := range f.sources.All() {
+		if h := f.hosts.Get(key.host); components[key.host] > 1 && !s.First.IsZero() {
+			s.First, s.Last = h.First, h.Last
 		}
-		all = append(all, s)
 	}
-	return all
+	f.sources.SortKeys(func(a, b sourceKey) int {
+		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.host, b.host))
+	})
 }
 
-// Hosts are the machines that the lines name; "" stands for lines that name none.
+// Hosts are the machines that the lines name; "" stands for lines that name none, and may be missing.
 func (f *FileSources) Hosts() iter.Seq2[string, *Host] {
-	if f == nil {
+	if f == nil || f.hosts == nil {
 		return func(func(string, *Host) bool) {}
 	}
-	return f.hosts.all()
+	return f.hosts.All()
 }
 
 func (f *FileSources) hostOf(name string) *Host {
-	h := f.hosts.get(name)
-	if h == nil && name != "" && f.hosts.len() >= maxHosts {
+	h := f.hosts.Get(name)
+	if h == nil && name != "" && f.hosts.Len() >= maxHosts {
 		return f.hostOf("")
 	}
 	if h == nil {
 		h = &Host{Name: name}
-		f.hosts.add(name, h)
+		f.hosts.Add(name, h)
 	}
 	return h
 }
@@ -159,12 +184,13 @@ func (f *FileSources) hostOf(name string) *Host {
 // what they span and show about the node's clocks. What it keeps is bounded, however long the log
 // is.
 type SourceBuilder struct {
-	Source
+	*Source
+	Clues // of the source, when the file has been read
 	// Carried is the carrier's stamp of the latest record, or the record's own where it has only
 	// one.
 	Carried event.Time
 
-	file     *FileSources
+	file     *building
 	host     *Host
 	location *time.Location // of the latest stamp with an offset
 	apart    time.Duration  // by which the two stamps of the latest record differ, see pairsDiffer
@@ -300,11 +326,14 @@ func (b *SourceBuilder) countZone(t event.Time) {
 	if t.IsZero() || t.Lacks != 0 || t.T.Location() == time.UTC {
 		return
 	}
-	if b.Zones == nil {
-		b.Zones = map[int]int{}
-	}
 	_, seconds := t.T.Zone()
-	b.Zones[seconds]++
+	for i := range b.Zones {
+		if z := &b.Zones[i]; z.Seconds == seconds {
+			z.Stamps++
+			return
+		}
+	}
+	b.Zones = append(b.Zones, Zone{seconds, 1})
 }
 
 // addPair keeps two stamps of one line of which one is complete and the other is not.
@@ -404,73 +433,4 @@ func (b *SourceBuilder) AddBoot(rec *event.Record) {
 // AddTold keeps what a record stamped with the time since boot says of the wall clock.
 func (b *SourceBuilder) AddTold(rec *event.Record, at event.Time) {
 	b.Told = append(b.Told, Boot{Uptime: uptimeOf(rec.Time), At: at, Line: rec.Pos.Line})
-}
-
-// fewMap is a map that is small while it holds few: most files have one writer on one host, and a
-// bundle may hold 50 000 files. The zero value is empty.
-type fewMap[K comparable, V any] struct {
-	entries []fewEntry[K, V]
-	index   map[K]int // of entries; nil while they are few
-}
-
-type fewEntry[K comparable, V any] struct {
-	key   K
-	value *V
-}
-
-// maxFew is how many entries are searched one by one.
-const maxFew = 8
-
-// get is the value of a key; nil when there is none.
-func (m *fewMap[K, V]) get(key K) *V {
-	if m.index != nil {
-		if i, ok := m.index[key]; ok {
-			return m.entries[i].value
-		}
-		return nil
-	}
-	for i := range m.entries {
-		if m.entries[i].key == key {
-			return m.entries[i].value
-		}
-	}
-	return nil
-}
-
-// add sets the value of a key that has none.
-func (m *fewMap[K, V]) add(key K, value *V) {
-	m.entries = append(m.entries, fewEntry[K, V]{key, value})
-	if m.index != nil {
-		m.index[key] = len(m.entries) - 1
-	} else if len(m.entries) > maxFew {
-		m.reindex()
-	}
-}
-
-func (m *fewMap[K, V]) len() int { return len(m.entries) }
-
-// all yields the entries in the order in which they were added.
-func (m *fewMap[K, V]) all() iter.Seq2[K, *V] {
-	return func(yield func(K, *V) bool) {
-		for _, e := range m.entries {
-			if !yield(e.key, e.value) {
-				return
-			}
-		}
-	}
-}
-
-// deleteKeys removes the entries of the keys for which drop is true.
-func (m *fewMap[K, V]) deleteKeys(drop func(K) bool) {
-	m.entries = slices.DeleteFunc(m.entries, func(e fewEntry[K, V]) bool { return drop(e.key) })
-	if m.index != nil {
-		m.reindex()
-	}
-}
-
-func (m *fewMap[K, V]) reindex() {
-	m.index = make(map[K]int, len(m.entries))
-	for i, e := range m.entries {
-		m.index[e.key] = i
-	}
 }

@@ -76,10 +76,10 @@ func TestSourceBuilderZones(t *testing.T) {
 		{Time: stampedIn(time.UTC, 1, 8, 0)},
 		{Time: face(1, 10, 0)},
 	}
-	require.Equal(t, map[int]int{7200: 2}, build(false, records...).Zones, "an epoch and a face tell no zone")
+	require.Equal(t, []Zone{{7200, 2}}, build(false, records...).Zones, "an epoch and a face tell no zone")
 
 	inContainer := []event.Record{{Time: stampedIn(berlinWinter, 1, 9, 0), Outer: stampedIn(berlinSummer, 1, 10, 0)}}
-	require.Equal(t, map[int]int{7200: 1}, build(true, inContainer...).Zones, "the carrier's clock is the node's, the writer's its own")
+	require.Equal(t, []Zone{{7200, 1}}, build(true, inContainer...).Zones, "the carrier's clock is the node's, the writer's its own")
 }
 
 func TestSourceBuilderPairs(t *testing.T) {
@@ -195,18 +195,20 @@ func TestFileSources(t *testing.T) {
 	add(4, "a", "kubelet.log", stampedIn(time.UTC, 1, 3, 0))
 	f.AddNames(map[string]bool{"kubelet.log": true, "dbus.log": true})
 
+	f.Seal()
 	var rows []string
-	for _, s := range f.List() {
+	for s := range f.All() {
 		rows = append(rows, fmt.Sprint(s.File, " ", s.Name, " ", s.First.T.Hour(), "-", s.Last.T.Hour()))
 	}
 	require.Equal(t, []string{"journal.log containerd.log 0-3", "journal.log dbus.log 0-0", "journal.log kubelet.log 0-3", "journal.log kubelet.log 2-2"}, rows,
 		"each component of a host is covered by all lines of the host")
 	a := f.hostOf("a")
 	require.Equal(t, []int{3, 1, 4}, []int{a.Lines, a.From, a.To})
-	require.Nil(t, f.Find("b", "containerd.log"))
+	require.False(t, f.Has("b", "containerd.log"))
+	require.True(t, f.Has("b", "kubelet.log"))
 
 	f.DropHosts(func(host string) bool { return host != "a" })
-	require.Len(t, f.List(), 2)
+	require.Equal(t, 2, f.Len())
 }
 
 // A hostile file may name a host in every line.
@@ -215,8 +217,8 @@ func TestFileSourcesAreBounded(t *testing.T) {
 	for i := range 3 * maxHosts {
 		f.Builder(fmt.Sprint("host-", i), "kubelet.log").AddRecord(&event.Record{Pos: event.Pos{Line: i + 1}})
 	}
-	require.LessOrEqual(t, f.hosts.len(), maxHosts+1)
-	require.LessOrEqual(t, len(f.List()), maxHosts+1)
+	require.LessOrEqual(t, f.hosts.Len(), maxHosts+1)
+	require.LessOrEqual(t, f.Len(), maxHosts+1)
 	require.Equal(t, 2*maxHosts, f.hostOf("").Lines)
 }
 

@@ -39,7 +39,7 @@ func complaints(line int, start, end time.Time, prec time.Duration) []event.Even
 func stallsOf(end time.Time, events ...event.Event) []Stall {
 	return Build(Input{
 		Events:  pointersTo(events...),
-		Sources: []Source{{File: "kubelet.log", Name: "kubelet.log", First: event.At(end.Add(-24 * time.Hour)), Last: event.At(end)}},
+		Sources: []*Source{{File: "kubelet.log", Name: "kubelet.log", First: event.At(end.Add(-24 * time.Hour)), Last: event.At(end)}},
 	}, Options{}).Stalls
 }
 

@@ -26,7 +26,7 @@ const toldSteps = 3
 
 // undoClockSteps moves the stamps from before a step of the clock, so that order and durations
 // across the step are right. Each file is split where its lines show the step.
-func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
+func (r *reconciler) undoClockSteps(events []*event.Event, sources []*Source) {
 	var set []setClock
 	for _, e := range events {
 		if e.Kind != event.KindClockStep || !e.Start.Known || !event.Plausible(e.Start.T) {
@@ -48,7 +48,7 @@ func (r *reconciler) undoClockSteps(events []*event.Event, sources []Source) {
 	slices.Reverse(set) // what is from before a step must show the clock of its time to the next one
 	files := map[string][]stamp{}
 	for i := range sources {
-		files[sources[i].File] = append(files[sources[i].File], stampsOf(&sources[i])...)
+		files[sources[i].File] = append(files[sources[i].File], stampsOf(sources[i])...)
 	}
 	for _, e := range events {
 		files[e.Pos().File] = append(files[e.Pos().File],

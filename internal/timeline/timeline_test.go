@@ -82,8 +82,8 @@ func edge(key string, edge event.Edge) func(*event.Event) {
 func foreign(e *event.Event) { e.Span.Foreign = true }
 
 // covers is a source that spans from one stamp to another.
-func covers(file, name, first, last string) Source {
-	return Source{File: file, Name: name, First: at(first), Last: at(last)}
+func covers(file, name, first, last string) *Source {
+	return &Source{File: file, Name: name, First: at(first), Last: at(last)}
 }
 
 // A container dies while its node's clock runs in China. The journal was saved
@@ -94,9 +94,9 @@ func ExampleBuild() {
 	lost := ev("containerd.log", 8, at("Nov 08 09:30:21"), says("the shim does not answer"))
 	umount := ev("shim.strace", 3, at("09:30:01.200000"), of("40585f73aa"), says("umount2"))
 	logs := covers("containerd.log", "containerd.log", "Nov 08 09:29:55", "Nov 08 09:31:00")
-	logs.Pairs = []Pair{{Local: at("Nov 08 09:30:11"), True: utc("2025-11-08T01:30:01.123Z"), Late: true}}
+	logs.Clues = &Clues{Pairs: []Pair{{Local: at("Nov 08 09:30:11"), True: utc("2025-11-08T01:30:01.123Z"), Late: true}}}
 
-	tl := Build(Input{Events: pointersTo(lost, umount, exit), Sources: []Source{logs}}, Options{})
+	tl := Build(Input{Events: pointersTo(lost, umount, exit), Sources: []*Source{logs}}, Options{})
 	for _, e := range tl.Events {
 		fmt.Println(e.Start.T.Format(time.RFC3339Nano), e.Text)
 		if e.Basis != "" {
@@ -122,7 +122,7 @@ func ExampleBuild_stalls() {
 			complain(2, "2025-11-08T01:34:00.5Z", 4*time.Minute),
 			complain(3, "2025-11-08T01:37:03Z", 3*time.Minute),
 		),
-		Sources: []Source{covers("kubelet.log", "kubelet.log", "2025-11-08T01:00:00Z", "2025-11-08T01:37:05Z")},
+		Sources: []*Source{covers("kubelet.log", "kubelet.log", "2025-11-08T01:00:00Z", "2025-11-08T01:37:05Z")},
 	}, Options{})
 	for _, s := range tl.Stalls {
 		fmt.Println(s.Start.Format(time.TimeOnly), "to", s.End.Format(time.TimeOnly), "open:", s.Open)
@@ -202,13 +202,13 @@ func drawInput(t *rapid.T) Input {
 		in.Events = append(in.Events, &e)
 	}
 	for _, f := range files {
-		in.Sources = append(in.Sources, Source{
+		in.Sources = append(in.Sources, &Source{
 			File: f.name, Name: "test.log",
 			First: localOf(base, 8*time.Hour, f.lacks, f.prec), Last: localOf(base.Add(20*time.Minute), 8*time.Hour, f.lacks, f.prec),
 		})
 	}
 	if rapid.Bool().Draw(t, "pairs") {
-		in.Sources[1].Pairs = []Pair{{Local: localOf(base, 8*time.Hour, files[1].lacks, time.Second), True: base}}
+		in.Sources[1].Clues = &Clues{Pairs: []Pair{{Local: localOf(base, 8*time.Hour, files[1].lacks, time.Second), True: base}}}
 	}
 	return in
 }
@@ -240,9 +240,18 @@ func pointersTo(events ...event.Event) []*event.Event {
 	return all
 }
 
+// cloneSources are sources that Build may own.
+func cloneSources(sources []*Source) (all []*Source) {
+	for _, s := range sources {
+		own := *s
+		all = append(all, &own)
+	}
+	return all
+}
+
 // clone is an input that Build may own.
 func clone(in Input) Input {
-	out := Input{Sources: append([]Source(nil), in.Sources...)}
+	out := Input{Sources: cloneSources(in.Sources)}
 	for _, e := range in.Events {
 		own := *e
 		own.Fields = append([]event.Field(nil), e.Fields...)

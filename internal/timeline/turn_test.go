@@ -59,14 +59,16 @@ func lines(locals ...string) (in Input) {
 func TestTurnedClocks(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)
-	turning := Source{
-		File: "iso.log", Name: "test.log", First: at("2025-10-25T00:00:00+02:00"), Last: at("2025-10-27T00:00:00+01:00"), Zones: map[int]int{7200: 9, 3600: 5},
-		Turns: []Turn{{time.Time{}, utc("2025-10-24T22:00:00Z"), 2 * time.Hour}, {utc("2025-10-26T00:59:58Z"), utc("2025-10-26T01:00:00Z"), time.Hour}},
+	turned := func() *Source {
+		return &Source{
+			File: "iso.log", Name: "test.log", First: at("2025-10-25T00:00:00+02:00"), Last: at("2025-10-27T00:00:00+01:00"), Zones: []Zone{{7200, 9}, {3600, 5}},
+			Clues: &Clues{Turns: []Turn{{time.Time{}, utc("2025-10-24T22:00:00Z"), 2 * time.Hour}, {utc("2025-10-26T00:59:58Z"), utc("2025-10-26T01:00:00Z"), time.Hour}}},
+		}
 	}
 	for _, tc := range []struct {
 		name    string
 		in      Input
-		sources []Source
+		sources []*Source
 		options Options
 		want    []string
 		note    string
@@ -94,17 +96,17 @@ func TestTurnedClocks(t *testing.T) {
 		},
 		{
 			name: "lines that carry both clocks show the turn", in: lines("Oct 25 12:00:00", "Oct 26 12:00:00"),
-			sources: []Source{pairs("x.log", same("Oct 25 12:00:00", "2025-10-25T10:00:00Z"), same("Oct 25 12:00:01", "2025-10-25T10:00:01Z"), same("Oct 26 02:00:05", "2025-10-26T01:00:05Z"), same("Oct 26 02:00:06", "2025-10-26T01:00:06Z"))},
+			sources: []*Source{pairs("x.log", same("Oct 25 12:00:00", "2025-10-25T10:00:00Z"), same("Oct 25 12:00:01", "2025-10-25T10:00:01Z"), same("Oct 26 02:00:05", "2025-10-26T01:00:05Z"), same("Oct 26 02:00:06", "2025-10-26T01:00:06Z"))},
 			want:    []string{"2025-10-25T10:00:00Z", "2025-10-26T11:00:00Z"}, basis: "zone +02:00, from 2025-10-26 on +01:00 from lines that carry both clocks, year 2025 from lines that carry both clocks",
 		},
 		{
-			name: "the node's other files show the turn", in: lines("Oct 25 12:00:00", "Oct 26 12:00:00"), sources: []Source{turning},
+			name: "the node's other files show the turn", in: lines("Oct 25 12:00:00", "Oct 26 12:00:00"), sources: []*Source{turned()},
 			want: []string{"2025-10-25T10:00:00Z", "2025-10-26T11:00:00Z"}, basis: "zone +02:00, from 2025-10-26 on +01:00 as in the node's other files, year 2025 from the node's dated evidence",
 		},
 		{
 			name: "nobody saw in which night: both", in: lines("Oct 25 12:00:00", "Oct 26 12:00:00", "Oct 27 12:00:00"),
-			sources: []Source{func() Source {
-				s := turning
+			sources: []*Source{func() *Source {
+				s := turned()
 				s.Turns = []Turn{{time.Time{}, utc("2025-10-24T22:00:00Z"), 2 * time.Hour}, {utc("2025-10-25T09:00:00Z"), utc("2025-10-27T08:00:00Z"), time.Hour}}
 				return s
 			}()},
@@ -112,9 +114,9 @@ func TestTurnedClocks(t *testing.T) {
 		},
 		{
 			name: "one line from before the turn, that other files saw less exactly", in: lines("Oct 26 01:30:00", "Oct 26 03:30:00"),
-			sources: []Source{
-				func() Source {
-					s := turning
+			sources: []*Source{
+				func() *Source {
+					s := turned()
 					s.Turns = []Turn{{time.Time{}, utc("2025-10-24T22:00:00Z"), 2 * time.Hour}, {utc("2025-10-25T23:00:00Z"), utc("2025-10-26T08:00:00Z"), time.Hour}}
 					return s
 				}(),
@@ -124,8 +126,8 @@ func TestTurnedClocks(t *testing.T) {
 		},
 		{
 			name: "two clocks in one file are no turn", in: lines("Oct 25 12:00:00"),
-			sources: []Source{func() Source {
-				s := turning
+			sources: []*Source{func() *Source {
+				s := turned()
 				s.Turns = []Turn{{time.Time{}, utc("2025-10-24T22:00:00Z"), 8 * time.Hour}, {utc("2025-10-24T22:00:00Z"), utc("2025-10-24T22:00:01Z"), 2 * time.Hour}}
 				return s
 			}()},
@@ -170,7 +172,7 @@ func TestCopiedLines(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
 		events  []event.Event
-		sources []Source
+		sources []*Source
 		want    string
 		basis   string
 	}{
@@ -197,7 +199,7 @@ func TestCopiedLines(t *testing.T) {
 			events: []event.Event{
 				original("journal.json", 1, "2025-11-08T01:30:11.9Z", "the shim does not answer"), original("x.log", 1, "Nov 08 09:30:11.885000", "the shim does not answer"),
 			},
-			sources: []Source{{File: "y.log", Name: "test.log", Zones: map[int]int{7200: 5}}},
+			sources: []*Source{{File: "y.log", Name: "test.log", Zones: []Zone{{7200, 5}}}},
 			want:    "2025-11-08T08:00:00Z", basis: "zone +02:00 as in the node's other files, year 2025 from the node's dated evidence",
 		},
 		{
@@ -206,7 +208,7 @@ func TestCopiedLines(t *testing.T) {
 				original("journal.json", 1, "2025-11-08T01:30:11.9Z", "the shim does not answer"), original("x.log", 1, "Nov 08 09:30:11.885000", "the shim does not answer"),
 				original("journal.json", 2, "2025-11-08T01:50:11.9Z", "the shim is gone"), original("x.log", 2, "Nov 08 09:50:11.885000", "the shim is gone"),
 			},
-			sources: []Source{{File: "y.log", Name: "test.log", Zones: map[int]int{7200: 5}}},
+			sources: []*Source{{File: "y.log", Name: "test.log", Zones: []Zone{{7200, 5}}}},
 			want:    "2025-11-08T02:00:00Z",
 		},
 	} {
@@ -225,7 +227,7 @@ func TestCopiedLines(t *testing.T) {
 func TestZoneOfTheNodeIsContradicted(t *testing.T) {
 	const a, b = "b39895a86a9ebfda", "40585f7349a6b41b"
 	in := func(locals ...string) Input {
-		in := Input{Sources: []Source{{File: "containerd.log", Name: "containerd.log", Zones: map[int]int{0: 50}}}}
+		in := Input{Sources: []*Source{{File: "containerd.log", Name: "containerd.log", Zones: []Zone{{0, 50}}}}}
 		in.Events = append(in.Events, pointersTo(ev("containerd.log", 1, at("2025-11-08T01:30:01Z"), of(a), says("exit a")), ev("containerd.log", 2, at("2025-11-08T01:47:11Z"), of(b), says("exit b")))...)
 		for i, local := range locals {
 			in.Events = append(in.Events, pointersTo(ev("x.log", i+1, at(local), of([]string{a, b}[i%2]), says(fmt.Sprint("died ", i))))...)
@@ -273,7 +275,7 @@ func TestYearOfTheArchive(t *testing.T) {
 		{"1980-01-01T00:00:00Z", "Nov 08 09:30:00", "2000-11-08T09:30:00Z", "zone not known, taken as UTC, year not known"},
 	} {
 		in := lines(tc.local)
-		in.Sources = []Source{{File: "x.log", Name: "test.log", Modified: utc(tc.modified)}}
+		in.Sources = []*Source{{File: "x.log", Name: "test.log", Modified: utc(tc.modified)}}
 		tl := Build(in, Options{})
 		require.Equal(t, []string{tc.want}, times(tl, "x.log"))
 		if tc.basis != "" {
@@ -285,14 +287,14 @@ func TestYearOfTheArchive(t *testing.T) {
 func TestFlagsAgainstEvidence(t *testing.T) {
 	tokyo := time.FixedZone("+09:00", 9*3600)
 	proven := lines("Nov 08 10:00:00")
-	proven.Sources = []Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:11Z"))}
+	proven.Sources = []*Source{pairs("x.log", same("Nov 08 09:30:11", "2025-11-08T01:30:11Z"))}
 	tl := Build(proven, Options{Zone: tokyo, Year: 2019})
 	require.Equal(t, []string{"2025-11-08T02:00:00Z"}, times(tl, "x.log"))
 	require.Equal(t, "--tz +09:00 contradicts these lines and is not used for them; --year 2019 contradicts lines that carry both clocks and is not used", clockOf(tl, "x.log").Ignored)
 	require.Contains(t, clockOf(tl, "x.log").Note, "--tz +09:00 contradicts")
 
 	inferred := lines("Nov 08 10:00:00")
-	inferred.Sources = []Source{{File: "y.log", Name: "test.log", First: at("2025-11-08T09:00:00+08:00"), Last: at("2025-11-08T09:00:00+08:00"), Zones: map[int]int{28800: 12}}}
+	inferred.Sources = []*Source{{File: "y.log", Name: "test.log", First: at("2025-11-08T09:00:00+08:00"), Last: at("2025-11-08T09:00:00+08:00"), Zones: []Zone{{28800, 12}}}}
 	tl = Build(inferred, Options{Zone: tokyo, Year: 2019})
 	require.Equal(t, []string{"2019-11-08T01:00:00Z"}, times(tl, "x.log"))
 	require.Empty(t, clockOf(tl, "x.log").Ignored)

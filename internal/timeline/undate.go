@@ -28,7 +28,7 @@ func (y yearRange) hold(t time.Time) bool {
 // undate takes away the times that no clock of the node can have shown: zero times, numbers that
 // overflowed, stamps of a clock that was not set yet. An order, or a length, with one of
 // them would say nothing. The clock of the file says so.
-func (r *reconciler) undate(events []*event.Event, sources []Source) {
+func (r *reconciler) undate(events []*event.Event, sources []*Source) {
 	years := r.years()
 	for _, e := range events {
 		startHolds, endHolds := !e.Start.Known || years.hold(e.Start.T), !e.End.Known || years.hold(e.End.T)
@@ -46,8 +46,7 @@ func (r *reconciler) undate(events []*event.Event, sources []Source) {
 			}
 		}
 	}
-	for i := range sources {
-		s := &sources[i]
+	for _, s := range sources {
 		if s.First.Known && !years.hold(s.First.T) {
 			r.noteUndated(event.Pos{File: s.File}, s.First.T)
 			s.First = s.Last

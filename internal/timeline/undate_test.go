@@ -16,7 +16,7 @@ func TestStampsThatNoClockShowsAreUndated(t *testing.T) {
 		Events: pointersTo(
 			ev("a.log", 2, at("9999-12-31T23:59:59Z")), ev("a.log", 1, at("1970-01-01T01:11:34Z")), ended, endless,
 		),
-		Sources: []Source{
+		Sources: []*Source{
 			covers("a.log", "kubelet.log", "1970-01-01T01:11:34Z", "2026-01-01T10:00:01Z"),
 			covers("b.log", "systemd.log", "0000-01-01T00:00:00Z", "9999-01-01T00:00:00Z"),
 		},

@@ -31,7 +31,7 @@ const reboot = time.Minute
 // settleBoots makes moments of stamps since boot, for each boot in a file: by its lines that carry
 // both clocks, else by lines that the file shares with a dated one, else, for its last boot, by
 // lines of the node's last boot that carry both clocks. Other stamps have no time.
-func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
+func (r *reconciler) settleBoots(events []*event.Event, sources []*Source) {
 	dated := map[content][]event.Time{}
 	for _, e := range events {
 		if e.Component == "kernel" && e.Start.Known && e.Start.Lacks == 0 && event.Plausible(e.Start.T) {
@@ -72,7 +72,7 @@ func (r *reconciler) settleBoots(events []*event.Event, sources []Source) {
 // resolve makes moments of the stamps of a run. Without anchors they are no longer known.
 func (r bootRun) resolve(anchors []Boot, basis string, c *clock) {
 	const noBoot = "nothing shows when the machine booted, so lines have no time: dmesg -T or journalctl -k would give it"
-	c.sources[event.LacksBoot], c.bases[event.LacksBoot] = "seconds since boot", ""
+	c.sources[event.LacksBoot], c.bases = "seconds since boot", nil
 	if len(anchors) > 0 {
 		c.sources[event.LacksBoot] += fmt.Sprintf(", at %s by %s",
 			anchors[len(anchors)-1].bootTime().UTC().Format(time.RFC3339), basis)
@@ -93,14 +93,14 @@ func (r bootRun) containsLine(line int) bool {
 }
 
 // isOfEarlierBoot says that a file is of a boot before the last one.
-func isOfEarlierBoot(sources []Source, file string) bool {
-	return slices.ContainsFunc(sources, func(s Source) bool { return s.File == file && s.Earlier })
+func isOfEarlierBoot(sources []*Source, file string) bool {
+	return slices.ContainsFunc(sources, func(s *Source) bool { return s.File == file && s.Earlier })
 }
 
 // isOfOtherBoot says that the run is of another boot than the anchors: they put it into a time from
 // which dated files have lines of the kernel, but none of the run's lines. That happens when the
 // machine was booted again after its logs were collected.
-func (r bootRun) isOfOtherBoot(anchors []Boot, dated map[content][]event.Time, sources []Source) bool {
+func (r bootRun) isOfOtherBoot(anchors []Boot, dated map[content][]event.Time, sources []*Source) bool {
 	inside := false
 	for _, st := range r.stamps {
 		if st.event == nil || st.event.Component != "kernel" {
@@ -110,7 +110,7 @@ func (r bootRun) isOfOtherBoot(anchors []Boot, dated map[content][]event.Time, s
 			return false
 		}
 		at := findNearestAnchor(anchors, uptimeOf(*st.main)).bootTime().Add(uptimeOf(*st.main))
-		inside = inside || slices.ContainsFunc(sources, func(s Source) bool {
+		inside = inside || slices.ContainsFunc(sources, func(s *Source) bool {
 			return s.Name == "kernel.log" && s.First.Lacks == 0 && s.First.Known && at.After(s.First.T.Add(sameBoot)) &&
 				at.Before(s.Last.T.Add(-sameBoot))
 		})
@@ -149,7 +149,7 @@ const maxSame = 32
 
 // findAnchors returns the lines of sources that carry both clocks (told: in their words) and that
 // want accepts. Those whose uptime is that of the reading count only where there are no others.
-func findAnchors(sources []Source, told bool, want func(s *Source, line int) bool) []Boot {
+func findAnchors(sources []*Source, told bool, want func(s *Source, line int) bool) []Boot {
 	var at, read []Boot
 	for i := range sources {
 		boots := sources[i].Boots
@@ -158,7 +158,7 @@ func findAnchors(sources []Source, told bool, want func(s *Source, line int) boo
 		}
 		for _, b := range boots {
 			switch {
-			case !b.At.Known || b.At.Lacks != 0 || !event.Plausible(b.At.T) || !want(&sources[i], b.Line):
+			case !b.At.Known || b.At.Lacks != 0 || !event.Plausible(b.At.T) || !want(sources[i], b.Line):
 			case b.Read:
 				read = append(read, b)
 			default:
@@ -174,7 +174,7 @@ func findAnchors(sources []Source, told bool, want func(s *Source, line int) boo
 
 // anchorsOfLastBoot returns the anchors of the last boot that was seen, in the order of the time
 // since boot.
-func anchorsOfLastBoot(sources []Source) []Boot {
+func anchorsOfLastBoot(sources []*Source) []Boot {
 	all := findAnchors(sources, false, func(*Source, int) bool { return true })
 	slices.SortFunc(all, func(a, b Boot) int { return cmp.Or(a.At.T.Compare(b.At.T), cmp.Compare(a.Uptime, b.Uptime)) })
 	from := len(all)

@@ -29,14 +29,14 @@ func kernelLine(line int, stamp, text string) event.Event {
 	return e
 }
 
-func boots(file string, anchors ...Boot) Source {
-	return Source{File: file, Name: "kernel.log", Boots: anchors}
+func boots(file string, anchors ...Boot) *Source {
+	return &Source{File: file, Name: "kernel.log", Clues: &Clues{Boots: anchors}}
 }
 
 func TestUptime(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
-		sources []Source
+		sources []*Source
 		events  []event.Event
 		want    []string
 		basis   string
@@ -48,29 +48,29 @@ func TestUptime(t *testing.T) {
 		},
 		{
 			name:    "lines that carry both clocks",
-			sources: []Source{boots("journal", Boot{Uptime: 42000 * time.Second, At: at("2025-11-08T01:30:00Z")})},
+			sources: []*Source{boots("journal", Boot{Uptime: 42000 * time.Second, At: at("2025-11-08T01:30:00Z")})},
 			events:  []event.Event{ring(1, 42010.5, "task a is stuck")},
 			want:    []string{"2025-11-08T01:30:10.5Z"}, basis: "seconds since boot, at 2025-11-07T13:50:00Z by lines of the last boot that carry both clocks",
 		},
 		{
 			name: "a wall clock without zone and year is settled first",
-			sources: []Source{
+			sources: []*Source{
 				boots("messages", Boot{Uptime: 42000 * time.Second, At: at("Nov 08 09:30:00"), Line: 5}),
-				{File: "y.log", Name: "test.log", First: at("2025-11-08T09:00:00+08:00"), Last: at("2025-11-08T09:40:00+08:00"), Zones: map[int]int{28800: 2}},
+				{File: "y.log", Name: "test.log", First: at("2025-11-08T09:00:00+08:00"), Last: at("2025-11-08T09:40:00+08:00"), Zones: []Zone{{28800, 2}}},
 			},
 			events: []event.Event{ring(1, 42010, "task a is stuck")},
 			want:   []string{"2025-11-08T01:30:10Z"},
 		},
 		{
 			name: "of several boots the last",
-			sources: []Source{boots("journal", Boot{Uptime: 900000 * time.Second, At: at("2025-11-07T00:00:00Z")}, Boot{Uptime: 10 * time.Second, At: at("2025-11-08T00:00:10Z")},
+			sources: []*Source{boots("journal", Boot{Uptime: 900000 * time.Second, At: at("2025-11-07T00:00:00Z")}, Boot{Uptime: 10 * time.Second, At: at("2025-11-08T00:00:10Z")},
 				Boot{Uptime: 3600 * time.Second, At: at("2025-11-08T01:00:00Z")})},
 			events: []event.Event{ring(1, 60, "task a is stuck"), ring(2, 3610, "task b is stuck")},
 			want:   []string{"2025-11-08T00:01:00Z", "2025-11-08T01:00:10Z"},
 		},
 		{
 			name:    "a machine that slept for an hour: by the nearest line",
-			sources: []Source{boots("journal", Boot{Uptime: 100 * time.Second, At: at("2025-11-08T00:01:40Z")}, Boot{Uptime: 200 * time.Second, At: at("2025-11-08T01:03:20Z")})},
+			sources: []*Source{boots("journal", Boot{Uptime: 100 * time.Second, At: at("2025-11-08T00:01:40Z")}, Boot{Uptime: 200 * time.Second, At: at("2025-11-08T01:03:20Z")})},
 			events:  []event.Event{ring(1, 110, "task a is stuck"), ring(2, 190, "task b is stuck")},
 			want:    []string{"2025-11-08T00:01:50Z", "2025-11-08T01:03:10Z"},
 		},
@@ -106,31 +106,31 @@ func TestUptime(t *testing.T) {
 		},
 		{
 			name:    "what was printed before the last boot has no time",
-			sources: []Source{boots("journal", Boot{Uptime: 10 * time.Second, At: at("2025-11-08T00:00:10Z")})},
+			sources: []*Source{boots("journal", Boot{Uptime: 10 * time.Second, At: at("2025-11-08T00:00:10Z")})},
 			events:  []event.Event{ring(1, 9000, "task a is stuck"), ring(2, 20, "task b is stuck")},
 			want:    []string{"no time", "2025-11-08T00:00:20Z"},
 		},
 		{
 			name:    "a log read the first lines when it started: the line of the least delay counts for those around it",
-			sources: []Source{boots("journal", Boot{Uptime: time.Second, At: at("2025-11-08T00:00:41Z")}, Boot{Uptime: 601 * time.Second, At: at("2025-11-08T00:10:01Z")})},
+			sources: []*Source{boots("journal", Boot{Uptime: time.Second, At: at("2025-11-08T00:00:41Z")}, Boot{Uptime: 601 * time.Second, At: at("2025-11-08T00:10:01Z")})},
 			events:  []event.Event{ring(1, 3, "task a is stuck")},
 			want:    []string{"2025-11-08T00:00:03Z"},
 		},
 		{
 			name:    "journald's time since boot is when it read the line",
-			sources: []Source{boots("journal", Boot{Uptime: 30 * time.Second, At: at("2025-11-08T00:00:01Z"), Read: true}, Boot{Uptime: 601 * time.Second, At: at("2025-11-08T00:10:01Z"), Read: true})},
+			sources: []*Source{boots("journal", Boot{Uptime: 30 * time.Second, At: at("2025-11-08T00:00:01Z"), Read: true}, Boot{Uptime: 601 * time.Second, At: at("2025-11-08T00:10:01Z"), Read: true})},
 			events:  []event.Event{ring(1, 33, "task a is stuck")},
 			want:    []string{"2025-11-08T00:00:33Z"},
 		},
 		{
 			name:    "a clock that drifts is right in every hour",
-			sources: []Source{boots("journal", Boot{Uptime: 3600 * time.Second, At: at("2025-11-08T01:00:00Z")}, Boot{Uptime: 864000 * time.Second, At: at("2025-11-18T00:00:40Z")})},
+			sources: []*Source{boots("journal", Boot{Uptime: 3600 * time.Second, At: at("2025-11-08T01:00:00Z")}, Boot{Uptime: 864000 * time.Second, At: at("2025-11-18T00:00:40Z")})},
 			events:  []event.Event{ring(1, 3610, "task a is stuck"), ring(2, 864010, "task b is stuck")},
 			want:    []string{"2025-11-08T01:00:10Z", "2025-11-18T00:00:50Z"},
 		},
 		{
 			name:    "a file of two boots tells of both by its own lines",
-			sources: []Source{{File: "dmesg", Name: "kubelet.log", Boots: []Boot{{Uptime: 9000 * time.Second, At: at("2025-11-07T02:30:00Z"), Line: 1}, {Uptime: 10 * time.Second, At: at("2025-11-08T00:00:10Z"), Line: 3}}}},
+			sources: []*Source{{File: "dmesg", Name: "kubelet.log", Clues: &Clues{Boots: []Boot{{Uptime: 9000 * time.Second, At: at("2025-11-07T02:30:00Z"), Line: 1}, {Uptime: 10 * time.Second, At: at("2025-11-08T00:00:10Z"), Line: 3}}}}},
 			events:  []event.Event{ring(1, 9000, "task a is stuck"), ring(2, 9010, "task b is stuck"), ring(3, 10, "task c is stuck"), ring(4, 20, "task d is stuck")},
 			want:    []string{"2025-11-07T02:30:00Z", "2025-11-07T02:30:10Z", "2025-11-08T00:00:10Z", "2025-11-08T00:00:20Z"},
 		},
@@ -161,7 +161,7 @@ func starts(tl *Timeline) (all []string) {
 func TestUptimeOfIntervals(t *testing.T) {
 	hung := ring(1, 42120, "task a is stuck")
 	hung.End, hung.Start = hung.Start, hung.Start.Add(-2*time.Minute)
-	in := Input{Sources: []Source{boots("journal", Boot{Uptime: 42000 * time.Second, At: at("2025-11-08T01:30:00Z")})}, Events: pointersTo(hung)}
+	in := Input{Sources: []*Source{boots("journal", Boot{Uptime: 42000 * time.Second, At: at("2025-11-08T01:30:00Z")})}, Events: pointersTo(hung)}
 	e := Build(in, Options{}).Events[0]
 	require.Equal(t, "2025-11-08T01:30:00Z", e.Start.T.Format(time.RFC3339))
 	require.Equal(t, 2*time.Minute, e.Duration())
@@ -187,7 +187,7 @@ func TestBuildRecoversUptimes(t *testing.T) {
 			in.Events[i].Start.T = bootEpoch.Add(uptime)
 		}
 		known := rapid.Int64Range(0, int64(uptime)).Draw(t, "stamped twice")
-		in.Sources = []Source{boots("journal", Boot{Uptime: time.Duration(known), At: event.At(boot.Add(time.Duration(known)))})}
+		in.Sources = []*Source{boots("journal", Boot{Uptime: time.Duration(known), At: event.At(boot.Add(time.Duration(known)))})}
 		for _, e := range Build(in, Options{}).Events {
 			require.Equal(t, truth[e.Pos().Line-1], e.Start.T)
 		}

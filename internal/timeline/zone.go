@@ -42,18 +42,16 @@ func (z zones) zoneOf(file string) zone {
 // by lines that another file has with a full stamp, else the zone that most stamps of the node
 // show. A zone that was given counts everywhere except where the lines themselves prove another
 // one.
-func countZones(sources []Source, copies map[string][]Pair, given *time.Location) zones {
+func countZones(sources []*Source, copies map[string][]Pair, given *time.Location) zones {
 	z := zones{files: map[string]zone{}}
 	ballots, node := map[string]*ballot{}, map[time.Duration]int{}
 	var dated Window
-	for i := range sources {
-		s := &sources[i]
+	for _, s := range sources {
 		b := ballots[s.File]
-		if b == nil {
+		if b == nil && len(s.Pairs) > 0 {
 			b = newBallot()
 			ballots[s.File] = b
 		}
-		b.foreign = b.foreign || s.Foreign
 		for _, p := range s.Pairs {
 			if event.Plausible(p.True) {
 				b.addPair(p)
@@ -63,8 +61,13 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 		if s.First.Known && s.First.Lacks == 0 && event.Plausible(s.First.T) {
 			dated = dated.extendTo(s.First.T.UTC())
 		}
-		for seconds, n := range s.Zones {
-			node[time.Duration(seconds)*time.Second] += n
+		for _, z := range s.Zones {
+			node[time.Duration(z.Seconds)*time.Second] += z.Stamps
+		}
+	}
+	for _, s := range sources {
+		if b := ballots[s.File]; b != nil {
+			b.foreign = b.foreign || s.Foreign
 		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(ballots)) {
@@ -79,9 +82,12 @@ func countZones(sources []Source, copies map[string][]Pair, given *time.Location
 	z.addZonesOfCopies(copies, node)
 	z.node = decideNodeZone(sources, node)
 	for file, own := range z.files {
+		if !own.proven {
+			continue
+		}
 		b := ballots[file]
 		narrowed := b.narrowTurns(z.node.rule)
-		if own.proven && len(narrowed.turns) > 1 && b.countAgreeing(narrowed) > b.countAgreeing(own.rule) {
+		if len(narrowed.turns) > 1 && b.countAgreeing(narrowed) > b.countAgreeing(own.rule) {
 			// the node knows of a turn that few lines of the file are from beyond
 			own.rule, own.note = narrowed, ""
 			own.basis = fmt.Sprintf("zone %s from lines that carry both clocks", zoneNames(own.turns))
@@ -158,7 +164,7 @@ func (b *ballot) countAgreeing(r rule) (n int) {
 }
 
 // decideNodeZone returns the zone that most stamps of the node show.
-func decideNodeZone(sources []Source, votes map[time.Duration]int) zone {
+func decideNodeZone(sources []*Source, votes map[time.Duration]int) zone {
 	offset, n := mostVotes(votes)
 	if n == 0 {
 		return zone{rule: fixedRule(0), basis: "zone not known, taken as UTC", note: "give the node's zone with --tz"}
@@ -199,7 +205,7 @@ func (r rule) agreesAt(other rule, at Window) bool {
 
 // ruleFromSources makes a rule of the offsets of a source whose own offset changed within the log,
 // as in spring and autumn. Without such a source the rule is the offset that most stamps show.
-func ruleFromSources(sources []Source, offset time.Duration) rule {
+func ruleFromSources(sources []*Source, offset time.Duration) rule {
 	for i := range sources {
 		turns := sources[i].Turns
 		if !isTurned(turns) || !slices.ContainsFunc(turns, func(t Turn) bool { return t.Offset == offset }) {

@@ -10,7 +10,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-var kernelUnit = []byte("kernel")
+var kernelUnit, beforeObject, behindBracket = []byte("kernel"), []byte(": {\""), []byte("] ")
 
 // markRing says that the line is one of the kernel's ring buffer, which names no writer.
 func (h *header) markRing() { h.unit, h.carried, h.dmesg = kernelUnit, true, true }
@@ -66,7 +66,7 @@ func (h *header) scanBracket(b []byte) (n int) {
 //	42000.009100] INFO: task …
 func (h *header) scanLostBracket(b []byte) int {
 	const longest = 40 // with a day and a month in any language
-	end := bytes.Index(b[:min(len(b), longest)], []byte("] "))
+	end := bytes.Index(b[:min(len(b), longest)], behindBracket)
 	if end < len("1.000000") || !lines.IsDigit(b[end-1]) || bytes.IndexByte(b[:end], '[') >= 0 || lines.IsDigit(b[0]) && b[end-7] != '.' {
 		return 0
 	}

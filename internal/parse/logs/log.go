@@ -231,7 +231,7 @@ func (l *logReader) readLastRepeated(rec event.Record, raw []byte) bool {
 //	10.200.1.3: {"ts":1753121294157.29,"caller":"internal/log.go:32","msg":…
 func nodePrefixLength(b []byte) int {
 	const longest = 64 // an address or a name, and the colon
-	i := bytes.Index(b[:min(len(b), longest)], []byte(": {\""))
+	i := bytes.Index(b[:min(len(b), longest)], beforeObject)
 	if i <= 0 || bytes.IndexByte(b[:i], ' ') >= 0 {
 		return 0
 	}

@@ -242,7 +242,12 @@ func ReadProc(in lines.Input) iter.Seq2[Sample, error] {
 		r := procReader{Input: in, seen: map[string]int{}}
 		r.place, _ = readPlace(in.Place())
 		lines.ReadFilled(in, yield, func(b []byte, pos event.Pos) bool {
-			out, reason := r.readLine(string(b), event.Quote{Pos: pos, Text: lines.Clip(b)})
+			text := lines.Clip(b)
+			line := text
+			if line != string(b) {
+				line = string(b)
+			}
+			out, reason := r.readLine(line, event.Quote{Pos: pos, Text: text})
 			for i := range out {
 				if !yield(out[i], nil) {
 					return false
@@ -384,7 +389,7 @@ func (r *procReader) knowsLine(line string) bool {
 // such a file.
 func (r *procReader) takeLine(line string, q event.Quote) bool {
 	s := r.cur
-	if userFrame.MatchString(line) {
+	if strings.HasSuffix(line, ")") && userFrame.MatchString(line) {
 		return r.at.file == ""
 	}
 	if function, unsure, ok := kernel.ReadFrame(line); ok && (r.at.file == "stack" || r.at.file == "") {

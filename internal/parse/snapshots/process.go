@@ -263,6 +263,9 @@ func mayBeProcess(line []byte) bool {
 	if !hasEarlyNumber(line) {
 		return false
 	}
+	if bytes.IndexByte(line, ':') >= 0 {
+		return true
+	}
 	state, second, n := false, false, 0
 	for at := 0; ; n++ {
 		for at < len(line) && (line[at] == ' ' || line[at] == '\t') {
@@ -282,7 +285,7 @@ func mayBeProcess(line []byte) bool {
 		}
 		at = end
 	}
-	return state || second && n >= 6 || bytes.IndexByte(line, ':') >= 0
+	return state || second && n >= 6
 }
 
 // readListedRow takes a row of ps -o apart, whose columns are anybody's choice: it wants a pid and

@@ -554,7 +554,7 @@ func isNumber(s []byte) bool {
 		if !slices.ContainsFunc(oddNumbers, func(odd []byte) bool { return bytes.EqualFold(bare, odd) }) {
 			return false
 		}
-	case !floatBytes.HasAll(string(bare)):
+	case !decimalBytes.HasAll(string(bare)) && (!mantissaBytes.HasAll(string(bare)) || !lines.StartsWith(bare, "0x", "0X")):
 		return false
 	}
 	_, err := strconv.ParseFloat(string(s), 64)
@@ -564,9 +564,9 @@ func isNumber(s []byte) bool {
 // oddNumbers are those that begin with a letter.
 var oddNumbers = [][]byte{[]byte("inf"), []byte("infinity"), []byte("nan")}
 
-// floatBytes are those of a number that begins with a digit or a point, with a mantissa in
-// hexadecimal, too.
-var floatBytes = lines.NewByteSet("0123456789abcdefABCDEF+-._xXpP")
+// The bytes of a number that begins with a digit or a point, and of one with a mantissa in
+// hexadecimal.
+var decimalBytes, mantissaBytes = lines.NewByteSet("0123456789eE+-._"), lines.NewByteSet("0123456789abcdefABCDEF+-._xXpP")
 
 // Rows follows the lines of a text to see where a listing begins and where it ends.
 type Rows struct {

@@ -66,8 +66,11 @@ func threadInName(file string) (set string, thread int) {
 		file = strings.TrimSuffix(file, ext)
 	}
 	ext := path.Ext(file)
-	n, err := strconv.Atoi(strings.TrimPrefix(ext, "."))
-	if err != nil || n <= 0 || n > kernel.MaxPID || ext[1] == '+' {
+	if len(ext) < 2 || !lines.IsDigit(ext[1]) { // without the error, which would have to be made
+		return file, 0
+	}
+	n, err := strconv.Atoi(ext[1:])
+	if err != nil || n <= 0 || n > kernel.MaxPID {
 		return file, 0
 	}
 	return strings.TrimSuffix(file, ext), n
