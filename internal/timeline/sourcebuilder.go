@@ -160,7 +160,8 @@ func (f *FileSources) Seal() {
 	})
 }
 
-// Hosts are the machines that the lines name; "" stands for lines that name none, and may be missing.
+// Hosts are the machines that the lines name; "" stands for lines that name none, and may be
+// missing.
 func (f *FileSources) Hosts() iter.Seq2[string, *Host] {
 	if f == nil || f.hosts == nil {
 		return func(func(string, *Host) bool) {}

@@ -1,5 +1,5 @@
-// Package few has a map that takes little room while it holds few: of the 200 000 files that a bundle
-// may hold, most have one writer on one host. It knows nothing of either.
+// Package few has a map that takes little room while it holds few: of the 200 000 files that a
+// bundle may hold, most have one writer on one host. It knows nothing of either.
 package few
 
 import (
@@ -7,8 +7,7 @@ import (
 	"slices"
 )
 
-// Map is a map that is small while it holds few: most files have one writer on one host, and a
-// bundle may hold 50 000 files. The zero value is empty.
+// Map is a map that is small while it holds few. The zero value is empty.
 type Map[K comparable, V any] struct {
 	entries []entry[K, V]
 	index   map[K]int // of entries; nil while they are few
