@@ -382,6 +382,9 @@ func textCarriers() []textCarrier {
 			return "Hello,\n\nthis is what we see on the node:\n\n```console\n" + s + "```\n\nWhat can it be?\nThank you\n"
 		}},
 		{"fenced-in-list", func(_, s string) string {
+			if strings.Contains(s, "```") {
+				return s
+			}
 			return "1. Look at the node:\n\n   ```\n   " + strings.ReplaceAll(strings.TrimSuffix(s, "\n"), "\n", "\n   ") + "\n   ```\n\n2. Then we restarted it.\n"
 		}},
 		{"tilde-fenced", func(_, s string) string { return "~~~\n" + s + "~~~\n" }},

@@ -678,7 +678,7 @@ func cutMachine(args string) string {
 func sniffTranscript(head *lines.Head) float64 {
 	var listing snapshots.Rows
 	strongest := noPrompt
-	commands, edges, fences := 0, 0, 0
+	commands, edges, fences, indented := 0, 0, 0, 0
 	filled, between := false, false // lines of the section; a listing begins or ends behind others
 	stacks := noStack
 	rows := snapshots.MayHaveRows(head)
@@ -692,6 +692,9 @@ func sniffTranscript(head *lines.Head) float64 {
 		command, _, begins := beginsSection(line)
 		if begins {
 			if fence := line[marginOf(line):]; command == "" && isFence(fence) {
+				if len(fence) < len(line) {
+					indented++
+				}
 				if fences++; fence[0] != '{' || fences > 1 { // Jira's come in pairs
 					edges++
 				}
@@ -721,7 +724,7 @@ func sniffTranscript(head *lines.Head) float64 {
 		filled = true
 	}
 	switch {
-	case strongest == surePrompt:
+	case strongest == surePrompt, indented > 1: // no other reader knows the margin of a list
 		return 1
 	case commands > 1:
 		return 0.8
