@@ -50,7 +50,6 @@ var apiRequests = []spelling{
 	// what an agent of k3s and rke2 asks its server before it starts the kubelet
 	{"failed to get CA certs", "join"},
 	{otherAuthority, "join"},
-	{"token does not match the server", "join"}, // of the first versions
 	{"Failed to validate connection to cluster at ", "join"},
 	{"Waiting to retrieve agent configuration; server is not ready", "join"},
 	{"Waiting to retrieve kube-proxy configuration; server is not ready", "join"},
@@ -73,7 +72,7 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		if a.what == "join" {
 			reason = cmp.Or(reason, text)
 		}
-		if strings.HasPrefix(a.text, "token ") { // the line is the error
+		if a.text == otherAuthority { // the line is the error
 			reason = text
 		}
 		why := apiReason(reason)
@@ -197,7 +196,7 @@ var apiReasons = []struct {
 }{
 	{"webhook", []string{"failed calling webhook", "failed to call webhook"}}, // what stands behind is the webhook's, not the API server's
 	{"etcd", []string{"etcdserver: "}},                                        // so the API server was reached, and it has answered
-	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required", otherAuthority, "token does not match the server"}},
+	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required", otherAuthority}},
 	{"dns", []string{"no such host", "No such host is known", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
 	{"refused", []string{"connection refused", "actively refused it"}}, // the words behind "connectex: " and "wsarecv: " are Windows'
 	{"no-route", []string{"no route to host", "network is unreachable", "host is down", "to an unreachable network", "to an unreachable host"}},
