@@ -63,11 +63,18 @@ var layers = map[string]layer{
 	"internal/parse/kernel": {
 		[]string{"internal/parse/lines"}, "what a kernel calls its functions and system calls is the same in all formats",
 	},
+	"internal/parse/journal": {
+		[]string{
+			"internal/parse/lines",
+			"github.com/klauspost/compress/zstd", "github.com/mikelolasagasti/xz", "github.com/pierrec/lz4", // payloads are compressed one by one
+		},
+		"a journal's file has entries with fields; what these say is for whoever reads logs",
+	},
 	"internal/parse/logs": {
 		[]string{
 			"internal/event", "internal/parse/lines", "internal/parse/stamp",
 			"internal/parse/kernel", "internal/parse/tailed", // whose lines they are that name no writer
-			"github.com/klauspost/compress/zstd", "github.com/mikelolasagasti/xz", "github.com/pierrec/lz4", // the journal's own files hold payloads that are compressed one by one
+			"internal/parse/journal",
 		},
 		"a log is read without what else is read",
 	},
@@ -378,7 +385,7 @@ var layers = map[string]layer{
 			"internal/collect/cri", "internal/collect/fleet", "internal/collect/held", "internal/collect/put", "internal/collect/sink", "internal/collect/spool",
 			"internal/redact",
 			// Its own formats are declared where they are read, and journals are read as files.
-			"internal/parse/logs", "internal/parse/samples", "internal/parse/snapshots",
+			"internal/parse/journal", "internal/parse/samples", "internal/parse/snapshots",
 			"github.com/klauspost/compress", "golang.org/x/sys", "github.com/godbus/dbus/v5",
 		},
 		"a collection is what the machine shows; what it means is for whoever reads the bundle",

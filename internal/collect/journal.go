@@ -18,7 +18,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
-	"github.com/plegdiag/plegdiag/internal/parse/logs"
+	"github.com/plegdiag/plegdiag/internal/parse/journal"
 )
 
 // journalDirs are where journald keeps its files: in memory, and on a disk.
@@ -147,7 +147,7 @@ func (f *journalFile) exportEntries(since time.Time, w *bufio.Writer) error {
 	}
 	defer func() { _ = unix.Munmap(file) }()
 	defer w.Flush()
-	for e, err := range logs.JournalEntries(file, since, func(uint64) { _ = unix.Madvise(file, unix.MADV_DONTNEED) }) {
+	for e, err := range journal.Entries(file, since, func(uint64) { _ = unix.Madvise(file, unix.MADV_DONTNEED) }) {
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func isWantedEntry(fields [][]byte) bool {
 
 // appendEntry writes an entry in journald's export format: a field of one line as it is, any other
 // with its length.
-func appendEntry(dst []byte, e *logs.JournalEntry) []byte {
+func appendEntry(dst []byte, e *journal.Entry) []byte {
 	dst = fmt.Appendf(dst, "__CURSOR=b=%s;m=%x\n__REALTIME_TIMESTAMP=%d\n__MONOTONIC_TIMESTAMP=%d\n_BOOT_ID=%s\n",
 		e.Boot, e.Monotonic, e.Time.UnixMicro(), e.Monotonic, e.Boot)
 	for _, f := range e.Fields {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/journal"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
@@ -37,7 +38,7 @@ func SniffExport(head *lines.Head) float64 {
 		case string(key) == "__REALTIME_TIMESTAMP", string(key) == "__CURSOR":
 			return lines.Proves
 		default:
-			return lines.SignIf(isFieldName(key), lines.Fits)
+			return lines.SignIf(journal.IsFieldName(key), lines.Fits)
 		}
 	}))
 }
@@ -66,7 +67,7 @@ func (x *exportReader) readField(line lines.Line) bool {
 		return false
 	}
 	key, value, text := bytes.Cut(b, []byte{'='})
-	if !isFieldName(key) {
+	if !journal.IsFieldName(key) {
 		return x.loseLine(line.N, "no field of a journal export: %.40q", b)
 	}
 	isMessage := string(key) == "MESSAGE"
@@ -93,16 +94,6 @@ func (x *exportReader) readField(line lines.Line) bool {
 func (x *exportReader) loseLine(n int, format string, args ...any) bool {
 	x.start++
 	return x.yieldSkip(n, 1, format, args...)
-}
-
-// isFieldName knows journald's field names: capitals, digits and underscores.
-func isFieldName(b []byte) bool {
-	for _, c := range b {
-		if c != '_' && (c < 'A' || c > 'Z') && !lines.IsDigit(c) {
-			return false
-		}
-	}
-	return len(b) > 0 && len(b) <= 64 // journald's own limit
 }
 
 func (x *exportReader) keepMessage(value, line []byte, n int) {

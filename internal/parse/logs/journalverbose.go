@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/journal"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
@@ -66,7 +67,7 @@ func (v *verboseReader) readVerboseLine(line lines.Line) bool {
 	}
 	field, ok := bytes.CutPrefix(b, []byte(verboseIndent))
 	key, value, text := bytes.Cut(field, []byte{'='})
-	if !ok || !text || !isFieldName(key) || v.fields == 0 {
+	if !ok || !text || !journal.IsFieldName(key) || v.fields == 0 {
 		if v.fields > 0 && len(b) > 0 && b[0] == ' ' { // a field of several lines
 			return true
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/journal"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
@@ -31,7 +32,7 @@ func isPrettyField(b []byte) bool {
 		return false
 	}
 	name, _, ok = bytes.Cut(name, []byte(`" : `))
-	return ok && isFieldName(name)
+	return ok && journal.IsFieldName(name)
 }
 
 // readPretty takes the next line of the object.

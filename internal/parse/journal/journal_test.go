@@ -1,4 +1,4 @@
-package logs_test
+package journal_test
 
 import (
 	"bytes"
@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/parse/logs"
+	"github.com/plegdiag/plegdiag/internal/parse/journal"
 	"github.com/plegdiag/plegdiag/internal/parse/parsetest"
 )
 
@@ -65,12 +65,12 @@ func TestJournalFileAsJournalctlReadsIt(t *testing.T) {
 func TestJournalFileCompression(t *testing.T) {
 	text := "PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s; again: PLEG is not healthy: pleg was last seen active 3m0.1s ago"
 	entry := []string{"MESSAGE=" + text, "SYSLOG_IDENTIFIER=kubelet kubelet kubelet kubelet kubelet kubelet kubelet kubelet", "PRIORITY=3"}
-	for _, flag := range []byte{0, logs.DataXZ, logs.DataLZ4, logs.DataZstd} {
-		if flag == logs.DataLZ4 {
+	for _, flag := range []byte{0, journal.DataXZ, journal.DataLZ4, journal.DataZstd} {
+		if flag == journal.DataLZ4 {
 			entry = entry[:2] // what does not get smaller is stored as it is
 		}
 		for _, compact := range []bool{false, true} {
-			a := parsetest.Read(t, parsetest.Format(t, "journal-file"), logs.Stored(t, flag, compact, entry, []string{"MESSAGE=" + text}), nil)
+			a := parsetest.Read(t, parsetest.Format(t, "journal-file"), journal.Stored(t, flag, compact, entry, []string{"MESSAGE=" + text}), nil)
 			require.Empty(t, a.Skips)
 			require.Len(t, a.Records, 2)
 			require.Equal(t, text, a.Records[0].Text)
@@ -83,25 +83,25 @@ func TestJournalFileCompression(t *testing.T) {
 
 // Cut anywhere, a journal gives the entries that are whole, and says that it breaks off.
 func TestJournalFileCut(t *testing.T) {
-	whole := logs.Stored(t, 0, true, []string{"MESSAGE=one"}, []string{"MESSAGE=two"}, []string{"MESSAGE=three", "_PID=7"})
+	whole := journal.Stored(t, 0, true, []string{"MESSAGE=one"}, []string{"MESSAGE=two"}, []string{"MESSAGE=three", "_PID=7"})
 	f := parsetest.Format(t, "journal-file")
 	all := parsetest.Read(t, f, whole, nil).Records
 	require.Len(t, all, 3)
-	for n := len(logs.JournalMagic); n < len(whole); n++ {
+	for n := len(journal.Magic); n < len(whole); n++ {
 		a := parsetest.Read(t, f, whole[:n], nil)
 		require.LessOrEqual(t, len(a.Records), 3)
 		require.Equal(t, bare(all[:len(a.Records)]), bare(a.Records), "a prefix")
-		if n < logs.JournalHeaderMin {
+		if n < journal.HeaderMin {
 			require.NotEmpty(t, a.Skips)
 		}
 	}
 
 	wild := bytes.Clone(whole)
-	at := bytes.Index(wild, []byte("MESSAGE=two")) - logs.DataPayloadSmall
-	wild[at] = logs.ObjectEntry // the second entry points to what is no field any more
+	at := bytes.Index(wild, []byte("MESSAGE=two")) - journal.DataPayloadSmall
+	wild[at] = journal.ObjectEntry // the second entry points to what is no field any more
 	a := parsetest.Read(t, f, wild, nil)
 	require.Contains(t, a.Text.String(), "no field stands at byte")
 	wild = bytes.Clone(whole)
-	wild[logs.IncompatibleAt] |= 0x80
+	wild[journal.IncompatibleAt] |= 0x80
 	require.Contains(t, parsetest.Read(t, f, wild, nil).Text.String(), "a journal with flags 0x80")
 }

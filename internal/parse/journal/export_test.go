@@ -1,4 +1,4 @@
-package logs
+package journal
 
 import (
 	"bytes"
@@ -18,8 +18,7 @@ const (
 	DataZstd         = dataZstd
 	DataPayloadSmall = dataPayloadSmall
 	IncompatibleAt   = incompatibleAt
-	JournalHeaderMin = journalHeaderMin
-	JournalMagic     = journalMagic
+	HeaderMin        = headerMin
 	ObjectEntry      = objectEntry
 )
 
@@ -28,7 +27,7 @@ const (
 func Stored(t testing.TB, flag byte, compact bool, entries ...[]string) []byte {
 	t.Helper()
 	file := make([]byte, 272)
-	copy(file, journalMagic)
+	copy(file, Magic)
 	binary.LittleEndian.PutUint64(file[headerSizeAt:], uint64(len(file)))
 	payload, item := dataPayloadAt, 16
 	if compact {
