@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
@@ -14,12 +15,16 @@ import (
 //	timeout
 //
 // Such lines are joined where the second cannot be a line of its own: the message has a quotation
-// that is not closed, or a phrase that programs always write whole is cut.
+// that is not closed, or a phrase that programs always write whole is cut. A mailer breaks at one
+// width, wherever the next word would pass it; then every line that obeys this law is joined.
 
-// maxBroken bounds the lines that are joined to one message.
-const maxBroken = 6
+// maxBroken bounds the lines that are joined to one message, maxFilled those at one width.
+const (
+	maxBroken = 6
+	maxFilled = 40
+)
 
-// isBroken says that messages of head were broken in this way.
+// isBroken says that messages of head were broken where no message ends.
 func isBroken(head []byte) bool {
 	var above []byte // a line with a header, and what was broken off it
 	for line := range lines.OfHead(head) {
@@ -33,6 +38,97 @@ func isBroken(head []byte) bool {
 		}
 	}
 	return false
+}
+
+// Widths, in characters, at which mailers and editors break lines at blanks, and those at which a
+// single broken line is taken for one (72 by git, 76 by RFC 2045, 78 by RFC 5322).
+const (
+	leastLimit, mostLimit = 55, 132
+	leastUsual, mostUsual = 70, 80 // which is a terminal's
+)
+
+// findLimit is the width that the lines of messages of head do not pass because each was broken at
+// the last blank before it; 0 when they were not.
+func findLimit(head []byte) int {
+	limit, seams := findSeams(head)
+	fits, short := 0, 0
+	for _, s := range seams {
+		if s.joined > limit {
+			fits++
+			if s.above < limit { // where a terminal would have gone on
+				short++
+			}
+		}
+	}
+	often := 8 * short // a mailer breaks below its limit now and then, a terminal never
+	if oftenSet[limit] {
+		often = 2 * short
+	}
+	switch {
+	case limit < leastLimit || limit > mostLimit || 3*fits < 2*len(seams):
+		return 0
+	case fits > 1 && short > 0 && often >= fits, fits == 1 && limit >= leastUsual && limit < mostUsual && !seams[0].capital:
+		return limit
+	}
+	return 0
+}
+
+// seam is where two lines of a message meet.
+type seam struct {
+	above   int  // the width of the first
+	joined  int  // the same with the first word of the second
+	capital bool // with which the second begins
+}
+
+// findSeams gives where lines of messages of head meet, and the width of the widest that is not one
+// word. It looks no further than a line that no mailer leaves.
+func findSeams(head []byte) (widest int, seams []seam) {
+	if end := len(head); end > 0 && end < wrapHead && head[end-1] != '\n' {
+		head = append(head[:end:end], '\n') // the last line of a file is whole
+	}
+	above := 0       // the width of the line above, which is a message's; 0 for any other
+	var first []byte // of that message
+	for line := range lines.OfHead(head) {
+		line = bytes.TrimRight(line, " ")
+		rest := above > 0 && line[0] != ' ' && line[0] != '[' && isRest(first, line) // [ begins a stamp in another language
+		switch {
+		case rest:
+			seams = append(seams, seam{above, above + 1 + firstWordWidth(line), line[0] >= 'A' && line[0] <= 'Z'})
+		case hasStart(line):
+			first = line
+		default:
+			above = 0
+			continue
+		}
+		above = utf8.RuneCount(line)
+		if bytes.IndexByte(line, ' ') > 0 {
+			widest = max(widest, above)
+		}
+		if widest > mostLimit {
+			break
+		}
+	}
+	return widest, seams
+}
+
+func firstWordWidth(line []byte) int {
+	word, _, _ := bytes.Cut(line, []byte{' '})
+	return utf8.RuneCount(word)
+}
+
+// isRest says that a line can be the next piece of a message that begins with first: by a time of
+// day or a level, where messages have more before them, and by the header of klog or logrus, where
+// only that of journald stands in the line above.
+func isRest(first, line []byte) bool {
+	if mayContinueMessage(line) || startsWeakly(line) && !startsWeakly(first) {
+		return true
+	}
+	h := scanHeader(first)
+	return h.carried && h.msg >= len(bytes.TrimRight(first, " ")) && !scanHeader(line).carrier.Known && !lines.IsBlank(line)
+}
+
+func startsWeakly(line []byte) bool {
+	return len(line) > 2 && lines.IsDigit(line[0]) && line[2] == ':' || bytes.HasPrefix(line, []byte("level="))
 }
 
 // endsOpen says that a line has a header and a message that may go on in the next line. A value of
@@ -54,6 +150,14 @@ func cannotBegin(above, line []byte) bool {
 	return lines.HasOpenQuote(above) || lines.CutsWords(above, line)
 }
 
+// continues says that a line is the next piece of the message that is joined.
+func (w *wrapped) continues(line []byte) bool {
+	if w.limit > 0 && len(w.ends) < maxFilled && isRest(w.text, line) && line[0] != ' ' && w.last+1+firstWordWidth(line) > w.limit {
+		return true
+	}
+	return len(w.ends) < maxBroken && mayContinueMessage(line) && cannotBegin(w.text, line)
+}
+
 // addSeam adds what stood between the last line of the message and the next one.
 func (w *wrapped) addSeam(next []byte) {
 	if bare := bytes.TrimRight(w.text, " "); len(bare) < len(w.text) {
@@ -67,7 +171,7 @@ func (w *wrapped) addSeam(next []byte) {
 func (l *logReader) readBroken(line lines.Line) bool {
 	w := &l.wrapped
 	b := lines.TrimReturn(line.Bytes)
-	if w.first > 0 && line.Cut == 0 && len(w.ends) < maxBroken && mayContinueMessage(b) && cannotBegin(w.text, b) {
+	if w.first > 0 && line.Cut == 0 && w.continues(b) {
 		w.addSeam(b)
 		w.addLine(b, line.N)
 		return true
@@ -78,7 +182,7 @@ func (l *logReader) readBroken(line lines.Line) bool {
 	if !l.endWrapped() {
 		return false
 	}
-	if line.Cut > 0 || l.started > 0 || l.open != nil || !endsOpen(b) {
+	if line.Cut > 0 || l.started > 0 || !(w.limit > 0 && hasStart(b) || l.open == nil && endsOpen(b)) {
 		return l.readLine(line)
 	}
 	w.begin(lines.TrimReturn(line.Bytes), b, line.N)

@@ -82,3 +82,57 @@ func TestBlanksBehindEveryLine(t *testing.T) {
 		}
 	}
 }
+
+// TestBrokenAtAWidth: a mailer breaks each line at the last blank before a width. The messages are
+// the same, but for how many blanks stood where it was broken.
+func TestBrokenAtAWidth(t *testing.T) {
+	for _, name := range []string{
+		"journal-short/umount2_precise.log.gz", "journal-short/docker_precise.log.gz", "klog/synthetic_structured.log",
+		"logrus/ticket_seed.log", "dmesg/iso.log",
+	} {
+		f := parsetest.Format(t, path.Dir(name))
+		var whole strings.Builder
+		for line := range strings.Lines(string(parsetest.Sample(t, name))) {
+			if len(line) > 20 && len(line) < 2000 && !strings.HasPrefix(line, "-") && len(whole.String()) < 200_000 {
+				whole.WriteString(line)
+			}
+		}
+		want := messages(parsetest.Read(t, f, []byte(whole.String()), nil))
+		require.NotEmpty(t, want)
+		for _, width := range []int{66, 72, 76, 78} {
+			var broken strings.Builder
+			for line := range strings.Lines(whole.String()) {
+				broken.WriteString(breakLine(line, width))
+			}
+			got := messages(parsetest.Read(t, f, []byte(broken.String()), nil))
+			for i := range min(len(want), len(got)) {
+				require.Equal(t, want[i], got[i], "%s at %d", name, width)
+			}
+			require.Len(t, got, len(want), "%s at %d", name, width)
+		}
+	}
+}
+
+// messages is what the records of a file say.
+func messages(a *parsetest.Account) (all []string) {
+	for _, r := range a.Records {
+		all = append(all, r.Unit+": "+strings.Join(strings.Fields(r.Text), " "))
+	}
+	return all
+}
+
+// breakLine breaks a line at the last blank before a width, again and again.
+func breakLine(line string, width int) string {
+	var out strings.Builder
+	for len(line) > width+1 {
+		at := strings.LastIndexByte(line[:width+1], ' ')
+		if at <= 0 {
+			if at = strings.IndexByte(line, ' '); at <= 0 {
+				break
+			}
+		}
+		out.WriteString(strings.TrimRight(line[:at], " ") + "\n")
+		line = strings.TrimLeft(line[at:], " ")
+	}
+	return out.String() + line
+}

@@ -30,10 +30,13 @@ func ReadLines(in lines.Input) iter.Seq2[event.Record, error] {
 		}
 		l.boot = kernel.IsBootLog(head, hasStart)
 		l.pad = lines.FindPad(head)
-		switch l.width = findWidth(head, l.pad); {
+		if l.limit = findLimit(head); l.limit == 0 {
+			l.width = findWidth(head, l.pad)
+		}
+		switch {
 		case l.width > 0:
 			l.readFile(l.readWrapped, l.endWrappedFile)
-		case isBroken(head):
+		case l.limit > 0 || isBroken(head):
 			l.readFile(l.readBroken, l.endWrappedFile)
 		default:
 			l.readAhead()

@@ -19,6 +19,7 @@ import (
 // wrapped is a message whose lines are joined again.
 type wrapped struct {
 	width int // of the terminal, in characters; 0 where no line was broken
+	limit int // of an editor that broke lines at blanks, in characters; 0 for none
 	pad   int // blanks that somebody's tool put behind every line
 	// doubled says that somebody's tool put a blank line behind every line.
 	doubled bool
@@ -29,6 +30,7 @@ type wrapped struct {
 	quote   []byte // the start of its first line as the file has it
 	held    bool   // the message is read now
 	going   bool   // the last line is as wide as the terminal
+	last    int    // the width of the last line, without blanks at its end
 	more    int    // lines beyond the first of the message that is read now
 }
 
@@ -137,6 +139,7 @@ func (w *wrapped) addLine(b []byte, n int) {
 	w.text = append(w.text, b...)
 	w.ends, w.numbers = append(w.ends, len(w.text)), append(w.numbers, n)
 	w.going = utf8.RuneCount(b) == w.width
+	w.last = utf8.RuneCount(bytes.TrimRight(b, " "))
 }
 
 // endWrapped reads the message that was joined.
