@@ -48,3 +48,37 @@ Mar 04 11:20:18 ip-10-xxxxx containerd[2734]: time="2025-03-04T11:20:18.82439082
 	require.Empty(t, inc.Node)
 	require.Empty(t, inc.LeftOut)
 }
+
+// TestMachinesOfOneLog: a log of several machines of which no kubelet and no runtime wrote is read
+// as one of several nodes: the machine of most lines is looked at, and each can be asked for.
+func TestMachinesOfOneLog(t *testing.T) {
+	dir := t.TempDir()
+	log := `Apr 17 08:41:24 node-02 kernel: Out of memory: Killed process 39380 (Radarr) total-vm:1000kB
+Apr 17 08:41:25 node-02 kernel: EXT4-fs (dm-17): Remounting filesystem read-only
+Apr 17 08:41:26 bastion sshd[1]: Accepted publickey for root
+Apr 17 08:41:27 bastion sshd[1]: Accepted publickey for root
+Apr 17 08:41:28 bastion sshd[1]: Accepted publickey for root
+Apr 17 09:17:01 node-01 kernel: Buffer I/O error on dev dm-10, logical block 0, lost sync page write
+`
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "messages"), []byte(log), 0o644))
+	catalog, err := catalog.Builtin()
+	require.NoError(t, err)
+	for _, c := range []struct{ asked, node, other, path string }{
+		{"", "node-02", "node-01", "dm-17"},
+		{"node-01", "node-01", "node-02", "dm-10"},
+	} {
+		inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog, Node: c.asked})
+		require.NoError(t, err)
+		require.Equal(t, c.node, inc.Node)
+		require.Equal(t, []string{c.other}, inc.LeftOut)
+		require.NotEmpty(t, inc.Timeline.Events)
+		told := ""
+		for _, e := range inc.Timeline.Events {
+			require.Equal(t, c.node, e.Host)
+			told += e.Evidence[0].Text
+		}
+		require.Contains(t, told, c.path)
+	}
+	_, err = Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog, Node: "node-03"})
+	require.EqualError(t, err, `no evidence of a node "node-03"; there is some of node-01, node-02`)
+}

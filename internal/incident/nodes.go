@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -23,6 +24,8 @@ type NodesError struct {
 func (e *NodesError) Error() string {
 	all := strings.Join(e.Nodes, ", ")
 	switch {
+	case e.Asked != "" && all == "":
+		return fmt.Sprintf("no evidence of a node %q; no line of a kubelet, a runtime, the kernel or systemd names one", e.Asked)
 	case e.Asked != "":
 		return fmt.Sprintf("no evidence of a node %q; there is some of %s", e.Asked, all)
 	case len(e.Stalled) > 1:
@@ -51,8 +54,13 @@ func keepNode(files []*file, o Options, inc *Incident) (string, error) {
 	n := countNodes(files)
 	most := n.mostNamed()
 	only := n.findOnlyNode(files, most)
-	inc.Node = cmp.Or(only, most)
 	names := n.nodeNames()
+	wrote := len(names) > 0
+	if !wrote {
+		only = n.addMachines(files)
+		names = n.nodeNames()
+	}
+	inc.Node = cmp.Or(only, most)
 	if len(names) > 1 {
 		for _, f := range files {
 			f.account.Node = n.nodeOfFile(f)
@@ -74,10 +82,33 @@ func keepNode(files []*file, o Options, inc *Incident) (string, error) {
 		}
 	}
 	n.dropOtherNodes(files, inc.Node)
-	if !n.ours[inc.Node] {
+	if !wrote || !n.ours[inc.Node] {
 		return "", nil
 	}
 	return inc.Node, nil
+}
+
+// addMachines makes nodes of the hosts whose kernel or service manager wrote, where no kubelet and
+// no runtime did, and returns the one that most lines are of; empty when there is none.
+func (n *nodes) addMachines(files []*file) (most string) {
+	lines := map[string]int{}
+	for _, f := range files {
+		if f.sources == nil {
+			continue
+		}
+		for name, h := range f.sources.Hosts() {
+			if node := n.named[name]; node != "" && f.isOfNode(name) {
+				lines[node] += h.Lines
+			}
+		}
+	}
+	for _, node := range slices.Sorted(maps.Keys(lines)) {
+		n.ours[node] = true
+		if most == "" || lines[node] > lines[most] {
+			most = node
+		}
+	}
+	return most
 }
 
 // findOnlyNode returns the only node of the cluster, where another host wrote more lines: if that
@@ -163,7 +194,7 @@ func (n *nodes) addName(name string, lines int, wrote bool) {
 
 // findRenames maps hosts of the file to the name under which they go on: the lines of one end
 // before those of the other begin, and so do their times. In a file of several machines lines or
-// times overlap.
+// times overlap, or their names differ in numbers alone.
 func (f *file) findRenames() map[string]string {
 	var order []*timeline.Host
 	for name, h := range f.sources.Hosts() {
@@ -171,7 +202,7 @@ func (f *file) findRenames() map[string]string {
 			order = append(order, h)
 		}
 	}
-	if len(order) < 2 { // as in most files
+	if len(order) < 2 || differInDigits(order) { // most files are of one host
 		return nil
 	}
 	slices.SortFunc(order, func(a, b *timeline.Host) int { return cmp.Compare(a.From, b.From) })
@@ -184,6 +215,18 @@ func (f *file) findRenames() map[string]string {
 	}
 	return all
 }
+
+// differInDigits says that two names are the same but for their numbers: they are those of two
+// machines of one kind.
+func differInDigits(hosts []*timeline.Host) bool {
+	kinds := map[string]bool{}
+	for _, h := range hosts {
+		kinds[numbers.ReplaceAllString(h.Name, "0")] = true
+	}
+	return len(kinds) < len(hosts)
+}
+
+var numbers = regexp.MustCompile(`[0-9]+`)
 
 // foldNames finds the names that are one node's: short and whole, before and after it was renamed.
 func (n *nodes) foldNames(renamed map[string]string) {
@@ -250,10 +293,12 @@ func (n *nodes) nodeNames() []string { return slices.Sorted(maps.Keys(n.ours)) }
 
 // mostNamed is the node that most lines are of; empty when none names one.
 func (n *nodes) mostNamed() string {
-	best := ""
+	best, lines := "", map[string]int{}
 	for _, name := range slices.Sorted(maps.Keys(n.lines)) {
-		if best == "" || n.lines[name] > n.lines[best] {
-			best = name
+		node := n.named[name]
+		lines[node] += n.lines[name]
+		if best == "" || lines[node] > lines[best] {
+			best = node
 		}
 	}
 	return best
