@@ -33,11 +33,22 @@ type reader struct {
 	traces     traceReader
 }
 
+// builtinLiterals are the strings of which one stands in every line that the program knows.
+var builtinLiterals = sync.OnceValue(func() *lines.Literals { return lines.NewLiterals(slices.Concat(messages.Literals(), states.KubectlLiterals)) })
+
+// findLiterals are those and what rules ask for.
+func findLiterals(asked []string) *lines.Literals {
+	if len(asked) == 0 { // as of the rules that ship
+		return builtinLiterals()
+	}
+	return lines.NewLiterals(slices.Concat(messages.Literals(), states.KubectlLiterals, asked))
+}
+
 // readEvidence reads all that can be on the timeline.
 func readEvidence(ctx context.Context, o Options) ([]*file, error) {
 	asked := messages.NewLines(o.Catalog.Lines())
 	r := reader{
-		wanted: lines.NewLiterals(slices.Concat(messages.Literals(), states.KubectlLiterals, asked.Literals())), lines: asked,
+		wanted: findLiterals(asked.Literals()), lines: asked,
 		watched: o.Watch,
 		traces:  traceReader{room: traces.MaxHeldParts, newMaker: newTraceEvents},
 	}

@@ -159,6 +159,9 @@ func describeText(clause string) string {
 	for _, end := range []string{";", ", ", " ("} {
 		clause, _, _ = strings.Cut(clause, end)
 	}
+	if strings.IndexByte(clause, '{') < 0 { // as in most clauses
+		return clause
+	}
 	if placeholder.ReplaceAllString(clause, "") == "" {
 		return ""
 	}
