@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path"
 	"slices"
@@ -95,7 +93,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 		inc.Result.MarkUnread()
 		return inc, ErrNothing
 	}
-	inc.Result.MarkUnrecognised(describeInputs(inc.Files), slices.ContainsFunc(inc.Files, func(f *File) bool { return f.Format == "goroutines" }))
+	inc.Result.MarkUnrecognised(parse.DescribeFormats(formatsOf(inc.Files)), slices.ContainsFunc(inc.Files, func(f *File) bool { return f.Format == "goroutines" }))
 	return inc, nil
 }
 
@@ -136,47 +134,6 @@ func (inc *Incident) chooseWindow(o Options) (err error) {
 	return nil
 }
 
-// describeInputs says what the files seem to be, by their formats: "text of no known format (2
-// files), yaml (1 file)".
-func describeInputs(files []*File) string {
-	count := map[string]int{}
-	for i := range files {
-		count[wordsOf(files[i].Format)]++
-	}
-	var said []string
-	for _, name := range slices.Sorted(maps.Keys(count)) {
-		files := "1 file"
-		if n := count[name]; n > 1 {
-			files = fmt.Sprintf("%d files", n)
-		}
-		said = append(said, fmt.Sprintf("%s (%s)", name, files))
-	}
-	return strings.Join(said, ", ")
-}
-
-// formatWords are what files of a format hold, in a reader's words.
-var formatWords = map[string]string{
-	"": "text of no known format", "unknown": "text of no known format", "empty": "nothing", parse.Text: "text", parse.Prose: "prose",
-	"transcript": "a session or a page with blocks of text", "goroutines": "goroutines", "strace": "a trace of system calls",
-	"threads": "samples of threads", "psn": "samples of threads", "xcapture": "samples of threads", "proc": "files of /proc",
-	"collected": "an account of plegdiag collect", "unit-status": "the status of a unit",
-	"json": "JSON", "yaml": "YAML", "toml": "TOML", "metrics": "metrics", "mounts": "a list of mounts", "table": "a table",
-	"packages": "a list of packages", "properties": "keys and values", "outline": "keys and values", "values": "values",
-	"journal-file": "a journal", "journal-json": "a journal", "journal-verbose": "a journal", "journal-export": "a journal",
-	"journal-short": "a log of other programs", "aggregated": "a log of other programs", "container": "a log of other programs",
-	"klog": "a log of other programs", "logrus": "a log of other programs", "dmesg": "a log of other programs",
-}
-
-// wordsOf says what files of a format hold; the format itself where no word is known.
-func wordsOf(format string) string {
-	for i := range parse.References {
-		if r := &parse.References[i]; r.Name == format {
-			return r.What
-		}
-	}
-	return cmp.Or(formatWords[format], format)
-}
-
 // moveToTimeline moves what the files hold into one input of the timeline; of the files only their
 // accounts are left. The events are not copied: they stay where the stores of the files have put
 // them.
@@ -195,6 +152,13 @@ func moveToTimeline(files []*file) timeline.Input {
 		f.events, f.sources, f.rare = nil, nil, nil
 	}
 	return in
+}
+
+func formatsOf(files []*File) (formats []string) {
+	for _, f := range files {
+		formats = append(formats, f.Format)
+	}
+	return formats
 }
 
 // accountsOf are the accounts of files, in their order.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -197,12 +196,13 @@ func (n *nodes) addName(name string, lines int, wrote bool) {
 // times overlap, or their names differ in numbers alone.
 func (f *file) findRenames() map[string]string {
 	var order []*timeline.Host
+	var names []string
 	for name, h := range f.sources.Hosts() {
 		if name != "" && h.First.Known && h.Last.Known {
-			order = append(order, h)
+			order, names = append(order, h), append(names, name)
 		}
 	}
-	if len(order) < 2 || differInDigits(order) { // most files are of one host
+	if len(order) < 2 || layout.DifferInNumbers(names) { // most files are of one host
 		return nil
 	}
 	slices.SortFunc(order, func(a, b *timeline.Host) int { return cmp.Compare(a.From, b.From) })
@@ -215,18 +215,6 @@ func (f *file) findRenames() map[string]string {
 	}
 	return all
 }
-
-// differInDigits says that two names are the same but for their numbers: they are those of two
-// machines of one kind.
-func differInDigits(hosts []*timeline.Host) bool {
-	kinds := map[string]bool{}
-	for _, h := range hosts {
-		kinds[numbers.ReplaceAllString(h.Name, "0")] = true
-	}
-	return len(kinds) < len(hosts)
-}
-
-var numbers = regexp.MustCompile(`[0-9]+`)
 
 // foldNames finds the names that are one node's: short and whole, before and after it was renamed.
 func (n *nodes) foldNames(renamed map[string]string) {

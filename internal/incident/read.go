@@ -34,7 +34,9 @@ type reader struct {
 }
 
 // builtinLiterals are the strings of which one stands in every line that the program knows.
-var builtinLiterals = sync.OnceValue(func() *lines.Literals { return lines.NewLiterals(slices.Concat(messages.Literals(), states.KubectlLiterals)) })
+var builtinLiterals = sync.OnceValue(func() *lines.Literals {
+	return lines.NewLiterals(slices.Concat(messages.Literals(), states.KubectlLiterals))
+})
 
 // findLiterals are those and what rules ask for.
 func findLiterals(asked []string) *lines.Literals {

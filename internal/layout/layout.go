@@ -9,6 +9,7 @@ package layout
 import (
 	"iter"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -227,6 +228,18 @@ func SameNode(a, b string) bool {
 	}
 	return short == long || short != "" && strings.HasPrefix(long, short+".")
 }
+
+// DifferInNumbers says whether two of the names, each of which is given once, are the same but for
+// their numbers: they are those of two machines of one kind.
+func DifferInNumbers(names []string) bool {
+	kinds := map[string]bool{}
+	for _, name := range names {
+		kinds[numbers.ReplaceAllString(name, "0")] = true
+	}
+	return len(kinds) < len(names)
+}
+
+var numbers = regexp.MustCompile(`[0-9]+`)
 
 // Link is where a link in a bundle may lead, as paths of the bundle, the likeliest first. A
 // symbolic link is relative to its directory or, where it was absolute on the node, to one of the

@@ -186,3 +186,9 @@ func TestDumpName(t *testing.T) {
 		require.False(t, ok, name)
 	}
 }
+
+func TestDifferInNumbers(t *testing.T) {
+	require.True(t, DifferInNumbers([]string{"node-1", "bastion", "node-12"}))
+	require.False(t, DifferInNumbers([]string{"localhost", "node-1"}))
+	require.False(t, DifferInNumbers(nil))
+}
