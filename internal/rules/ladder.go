@@ -342,6 +342,8 @@ func (s *search) listAgainstTells(tells []sign) []opposed {
 	return all
 }
 
+// liesInTells says whether the event of a contradiction lies in the time of a tell. Lines of one
+// writer that have no date at all, as of a ring of the kernel, are taken for one time.
 func (x *index) liesInTells(o *language.Objection, tells []sign, ev int32) bool {
 	return slices.ContainsFunc(tells, func(t sign) bool {
 		events := t.events
@@ -349,6 +351,9 @@ func (x *index) liesInTells(o *language.Objection, tells []sign, ev int32) bool 
 			events = events[:min(1, len(events))]
 		}
 		return slices.ContainsFunc(events, func(tell int32) bool {
+			if !x.spans[ev].dated && !x.spans[tell].dated && !o.After {
+				return x.sourceOf(ev) == x.sourceOf(tell)
+			}
 			return x.spans[ev].dated && x.spans[tell].dated && x.mayLieNear(o, ev, tell)
 		})
 	})

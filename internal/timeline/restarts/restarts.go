@@ -105,11 +105,34 @@ func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
 		}
 	}
 	for _, l := range lives {
-		for _, signs := range [...][]sign{l.starts, l.ends, l.orders} {
-			slices.SortStableFunc(signs, func(a, b sign) int { return a.at.Compare(b.at) })
-		}
+		sortSigns(l.starts)
+		l.putEndsAfterTheirStarts()
+		sortSigns(l.ends)
+		sortSigns(l.orders)
 	}
 	return lives
+}
+
+func sortSigns(signs []sign) {
+	slices.SortStableFunc(signs, func(a, b sign) int { return a.at.Compare(b.at) })
+}
+
+// putEndsAfterTheirStarts moves each end that stands below a start in the same file to after it, as
+// far as its stamp allows: one in whole seconds seems to be before what was written in that second.
+func (l *daemonHistory) putEndsAfterTheirStarts() {
+	for i := range l.ends {
+		end := &l.ends[i]
+		limit, pos := end.at.Add(end.Start.Prec), end.Pos()
+		first, _ := slices.BinarySearchFunc(l.starts, end.at, func(s sign, at time.Time) int { return s.at.Compare(at) })
+		for _, s := range l.starts[first:] {
+			if !s.at.Before(limit) {
+				break
+			}
+			if p := s.Pos(); p.File == pos.File && p.Line < pos.Line {
+				end.at = s.at.Add(1)
+			}
+		}
+	}
 }
 
 // groupStarts groups the signs of one start: the daemon's own, and systemd's. An end between two of

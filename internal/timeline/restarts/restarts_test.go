@@ -26,3 +26,24 @@ func TestFindTellsWhenAStoppedDaemonIsBack(t *testing.T) {
 	require.False(t, known)
 	require.Len(t, MakeFacts(all), 1)
 }
+
+// TestFindKeepsTheOrderOfLinesWithinAStamp: an end in whole seconds that stands below a start of
+// the same second is that of the process that has started.
+func TestFindKeepsTheOrderOfLinesWithinAStamp(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		lines [2]int // of the start, of the end
+		want  int
+	}{
+		{"below", [2]int{12, 34}, 0},
+		{"above", [2]int{34, 12}, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			started, ended := unitEvent(event.KindUnitStart, 559*time.Millisecond), unitEvent(event.KindUnitExit, 0)
+			ended.Start.Prec = time.Second
+			started.Evidence = []event.Quote{{Pos: event.Pos{File: "kubelet.log", Line: c.lines[0]}}}
+			ended.Evidence = []event.Quote{{Pos: event.Pos{File: "kubelet.log", Line: c.lines[1]}}}
+			require.Len(t, Find([]*event.Event{ended, started}), c.want)
+		})
+	}
+}

@@ -49,6 +49,7 @@ var handlers = []string{"Handler for GET", "Handler for POST", "Handler for DELE
 //	Handler for POST /v1.38/containers/<id>/stop returned error: context deadline exceeded
 //	Handler for POST /v1.41/containers/<id>/kill returned error: Cannot kill container: <id>: tried to kill container, but did not receive an exit event
 //	Handler for POST /v1.31/containers/<id>/start returned error: transport is closing: unknown
+//	Handler for POST /v1.24/containers/<id>/start returned error: containerd: container did not start before the specified timeout
 func requestFailed(r *event.Record) (event.Event, bool) {
 	call, reason, ok := strings.Cut(scan.After(r.Message(), "Handler for "), " returned error: ")
 	e := event.New(event.KindRequestFailed, "dockerd fails at "+call, event.FieldPath.Text(call))

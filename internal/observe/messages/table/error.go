@@ -15,10 +15,11 @@ func ErrorFields(reason string) []event.Field {
 
 // IsDeadline tells a call that ran into its own time limit. Go prints the text
 // since context exists; grpc adds the code as number (≤ 1.8) or name. CRI-O says it of the request
-// that was sent before.
+// that was sent before, containerd 0.2 (docker up to 17.09) of a start.
 func IsDeadline(s string) bool {
 	return scan.ContainsAny(s, []string{
 		"context deadline exceeded", "DeadlineExceeded", "operation timeout", "requests that are timing out in CRI-O",
+		"did not start before the specified timeout",
 	})
 }
 

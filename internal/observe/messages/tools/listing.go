@@ -19,7 +19,7 @@ var Listings = table.Table{
 	Component: "node",
 	Rows: []table.Row{
 		{[]string{"runc --root", "runc --log", "runc --systemd-cgroup", "runc --debug"}, runcProcess},
-		{[]string{"runc init", "runc:[2:INIT]", "runc:[1:CHILD]"}, runcInit},
+		{[]string{"runc init", "runc:[2:INIT]", "runc:[1:CHILD]", "/proc/self/exe init"}, runcInit},
 		{[]string{"/opt/cni/bin/"}, cniProcess},
 		{[]string{" GNU/Linux"}, unameMachine},
 		{scan.WithDigit("memory\t", ""), memoryCgroups},
@@ -55,6 +55,7 @@ func isSystemdCgroupFlag(word string) bool {
 //
 //	5 D root      14378  13862  0  80   0 - 269979 refrig Sep30 ?       00:00:00 /usr/local/bin/runc init     (ps -elf)
 //	14378 14378 13862 Ds   __refrigerator   runc:[2:INIT]   runc init                                         (ps -eLo …,wchan:32)
+//	root        329  0.0  0.0 126772  9812 ?        Dsl  00:36   0:00 /proc/self/exe init                     (ps aux, an old runc)
 func runcInit(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	if scan.ContainsAny(text, []string{"grep ", "INFO: task", "task:", "pid="}) {
