@@ -50,7 +50,8 @@ Mar 04 11:20:18 ip-10-xxxxx containerd[2734]: time="2025-03-04T11:20:18.82439082
 }
 
 // TestMachinesOfOneLog: a log of several machines of which no kubelet and no runtime wrote is read
-// as one of several nodes: the machine of most lines is looked at, and each can be asked for.
+// as one of several nodes: the machine of which most is told is looked at, and each can be asked
+// for.
 func TestMachinesOfOneLog(t *testing.T) {
 	dir := t.TempDir()
 	log := `Apr 17 08:41:24 node-02 kernel: Out of memory: Killed process 39380 (Radarr) total-vm:1000kB

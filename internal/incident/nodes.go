@@ -88,22 +88,22 @@ func keepNode(files []*file, o Options, inc *Incident) (string, error) {
 }
 
 // addMachines makes nodes of the hosts whose kernel or service manager wrote, where no kubelet and
-// no runtime did, and returns the one that most lines are of; empty when there is none.
+// no runtime did, and returns the one of which most is told; empty when there is none.
 func (n *nodes) addMachines(files []*file) (most string) {
-	lines := map[string]int{}
+	told := map[string]int{} // events
 	for _, f := range files {
-		if f.sources == nil {
-			continue
-		}
-		for name, h := range f.sources.Hosts() {
+		for name := range f.sources.Hosts() {
 			if node := n.named[name]; node != "" && f.isOfNode(name) {
-				lines[node] += h.Lines
+				n.ours[node] = true
 			}
 		}
+		whole := n.nodeOfFile(f)
+		for e := range f.events.All() {
+			told[n.nodeOf(e.Host, whole)]++
+		}
 	}
-	for _, node := range slices.Sorted(maps.Keys(lines)) {
-		n.ours[node] = true
-		if most == "" || lines[node] > lines[most] {
+	for _, node := range n.nodeNames() {
+		if most == "" || told[node] > told[most] {
 			most = node
 		}
 	}
