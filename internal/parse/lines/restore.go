@@ -22,6 +22,7 @@ import (
 //	`pleg was last seen active`            code inside of a sentence, line by line
 //	* pleg was last seen active            an item of a list
 //	./df.txt:tmpfs   395M  395M            grep -H
+//	worker-2.example: {"level":"error",…   talosctl logs
 func FindRestorer(head *Head) func(io.Reader) io.Reader {
 	if isHTML(head.Text) {
 		return eachLine(withoutHTML)
@@ -140,9 +141,20 @@ func sharedPrefix(head *Head) []byte {
 	case all == 0:
 		return nil
 	case named == all && (all > 1 || bytes.HasSuffix(name, []byte(".log:")) || bytes.HasSuffix(name, []byte(".txt:"))):
+		if spaced := slices.Concat(name, []byte(" ")); allBegin(head.Lines, spaced) {
+			return spaced // as talosctl writes the name of a node
+		}
 		return name
 	}
 	return nil
+}
+
+// allBegin says that each line begins with prefix, or is nothing but what it holds before its blank.
+func allBegin(all [][]byte, prefix []byte) bool {
+	bare := bytes.TrimRight(prefix, " ")
+	return !slices.ContainsFunc(all, func(line []byte) bool {
+		return !bytes.HasPrefix(line, prefix) && !bytes.Equal(line, bare)
+	})
 }
 
 // beginnings are an indentation, and the mark of an item, that all lines may have.
@@ -201,8 +213,8 @@ func WholeCode(line []byte) []byte {
 	return nil
 }
 
-// namePrefix is the name of a file as grep -H puts it before a line, or the address of a node as
-// talosctl does: "./var/log/messages:", "10.200.1.3: ". Nil where a line starts otherwise.
+// namePrefix is the name of a file as grep -H puts it before a line, or the address or the name of a
+// node as talosctl does: "./var/log/messages:", "10.200.1.3: ", "worker-2.example:". Nil where a line starts otherwise.
 func namePrefix(line []byte) []byte {
 	line = line[:min(len(line), maxShared)]
 	colon := bytes.IndexByte(line, ':')

@@ -11,14 +11,17 @@ import (
 // TestRestore holds what was done to all lines of a text and is undone, and what only looks so.
 func TestRestore(t *testing.T) {
 	for text, want := range map[string]string{
-		"`pleg was last seen`\n`active 3m ago`\n": "pleg was last seen\nactive 3m ago\n",
-		"`one`\nand two\n":                        "",
-		"```\nfenced\n```\n":                      "",
-		"* pleg was last seen\n* active\n":        "pleg was last seen\nactive\n",
-		"* one\nand two\n":                        "",
-		"     1\tcpu: 0\n     2\n     3\tend\n":   "cpu: 0\n\nend\n",
-		"    1  ls\n    2  uptime\n":              "1  ls\n2  uptime\n", // an indentation; a shell's history
-		"4711\n4712\n4713\n":                      "",
+		"`pleg was last seen`\n`active 3m ago`\n":                        "pleg was last seen\nactive 3m ago\n",
+		"`one`\nand two\n":                                               "",
+		"```\nfenced\n```\n":                                             "",
+		"* pleg was last seen\n* active\n":                               "pleg was last seen\nactive\n",
+		"* one\nand two\n":                                               "",
+		"     1\tcpu: 0\n     2\n     3\tend\n":                          "cpu: 0\n\nend\n",
+		"    1  ls\n    2  uptime\n":                                     "1  ls\n2  uptime\n", // an indentation; a shell's history
+		"w-2.example: {\"a\":1}\nw-2.example:\nw-2.example: {\"b\":2}\n": "{\"a\":1}\n\n{\"b\":2}\n",
+		"./top.txt:  1 root\n./top.txt:PID USER\n":                       "  1 root\nPID USER\n",
+		"w-2.example: {\"a\":1}\n":                                       "",
+		"4711\n4712\n4713\n":                                             "",
 	} {
 		restore := FindRestorer(NewHead([]byte(text)))
 		if want == "" {

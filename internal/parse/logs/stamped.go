@@ -19,7 +19,7 @@ import (
 //
 // Lines that carry the header of a log are read as ReadLines does; the marks of a quotation or of a
 // list may stand before it, and a sentence where it is code of Markdown. So are lines that are code
-// of Markdown as a whole. All others are somebody's words: they are used, and none is wanted.
+// of Markdown as a whole, and the last words of dockerd or containerd, which have no header. All others are somebody's words: they are used, and none is wanted.
 func ReadStamped(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		l := newLogReader(in, yield)
@@ -30,7 +30,10 @@ func ReadStamped(in lines.Input) iter.Seq2[event.Record, error] {
 // eventRow is a row of the Events that kubectl describe prints, with the age of the last one.
 var eventRow = regexp.MustCompile(`^(Warning|Normal) +[A-Z]\w+ +(<unknown>|\d+[smhd])`)
 
-// readStampedLine reads a line that has a header, and accounts for any other.
+// lastWords begin the line with which dockerd or containerd ends, as it prints it to stderr.
+var lastWords = []string{"failed to start daemon: ", "unable to configure the Docker daemon with file ", "containerd: failed to load TOML: "}
+
+// readStampedLine reads a line that has a header, or needs none, and accounts for any other.
 func (l *logReader) readStampedLine(line lines.Line) bool {
 	b := lines.TrimReturn(line.Bytes)
 	if code := cutQuoted(b, "`"); code != nil {
@@ -42,7 +45,7 @@ func (l *logReader) readStampedLine(line lines.Line) bool {
 		line.Bytes = code
 		return l.readLine(line)
 	}
-	if len(b) > 0 && (HasHeader(b) || eventRow.Match(b) || IsJournalJSON(b) || b[0] == '{' && (IsKlog(b) || IsLogrus(b) || IsContainer(b))) {
+	if len(b) > 0 && (HasHeader(b) || lines.StartsWith(b, lastWords...) || eventRow.Match(b) || IsJournalJSON(b) || b[0] == '{' && (IsKlog(b) || IsLogrus(b) || IsContainer(b))) {
 		line.Bytes = b
 		return l.readLine(line)
 	}

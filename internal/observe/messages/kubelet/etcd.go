@@ -20,7 +20,7 @@ var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kerne
 	{[]string{"Txn call completed"}, etcdTransactionSlow},
 	{[]string{"leader failed to send out heartbeat on time", ": failed to send out heartbeat on time"}, etcdHeartbeatLate},
 	{[]string{" lost leader ", "stepped down to follower since quorum is not active"}, etcdLeaderLost},
-	{[]string{"database space exceeded", "alarm:NOSPACE", "alarm raised"}, etcdDatabaseFull},
+	{[]string{"database space exceeded", "etcdserver: no space", "alarm:NOSPACE", "Active Alarm(s): NOSPACE", "alarm raised"}, etcdDatabaseFull},
 	{
 		[]string{"etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: no leader", "etcdserver: too many requests", "[-]etcd failed", "etcd-readiness failed", "etcd,etcd-readiness check failed", "Failed to check local etcd status", "Failed to test etcd connection", "error creating storage factory: ", "nable to create storage backend"},
 		etcdFails,
@@ -123,11 +123,14 @@ func etcdLeaderLost(r *event.Record) (event.Event, bool) {
 // default 2 GiB): in its own log, in that of whoever asked it, or in etcdctl's list of alarms:
 //
 //	… "Failed to update lease" err="etcdserver: mvcc: database space exceeded"
+//	≤ 3.4  etcdserver: failed to apply request "header:<ID:…>" with response "" took (2.78µs) to execute, err is etcdserver: no space
+//	≥ 3.4  {"level":"warn",…,"msg":"failed to apply request",…,"response":"","error":"etcdserver: no space"}
 //	{"level":"warn",…,"msg":"alarm raised","alarm":"NOSPACE","raised-by-member-id":"8e9e05c52164694d"}
 //	memberID:13803658152347727308 alarm:NOSPACE
+//	{"level":"error",…,"msg":"unhealthy cluster","endpoint":"127.0.0.1:2379","error":"Active Alarm(s): NOSPACE"}
 func etcdDatabaseFull(r *event.Record) (event.Event, bool) {
 	return etcdEvent("etcd's database has reached its quota, and etcd takes no more writes", event.FieldWhat.Text("full")),
-		scan.ContainsAny(r.Raw, []string{"mvcc: database space exceeded", "NOSPACE"})
+		scan.ContainsAny(r.Raw, []string{"mvcc: database space exceeded", "etcdserver: no space", "NOSPACE"})
 }
 
 // etcdFails is etcd that gives an answer in vain, or none, in the words of whoever asked it:

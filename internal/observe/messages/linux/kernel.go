@@ -65,7 +65,7 @@ var Table = table.Table{
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
-		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period ", " kthread starved for ", " kthread timer wakeup didn't happen", " jiffies g="}, rcuStall},
+		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period ", " kthread starved for ", " kthread timer wakeup didn't happen", " jiffies g=", " jiffies, g="}, rcuStall},
 		{[]string{"Kernel panic - not syncing", "Starting crashdump kernel"}, kernelPanic},
 		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted", "critical temperature reached", "Shutdown request received - ", "sysrq: Resetting", "SysRq : Resetting", "sysrq: Trigger a crash", "SysRq : Trigger a crash"}, kernelShutdown},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
@@ -431,6 +431,7 @@ func kernelBoot(r *event.Record) (event.Event, bool) {
 //	tasks_rcu_exit_srcu_stall: rcu_tasks grace period number 37 (since boot) gp_state: RTGS_POST_SCAN_TASKLIST is 11222989 jiffies old.
 //	INFO: rcu_sched_state detected stall on CPU 1 (t=60031 jiffies)      (up to 3.2)
 //	  (t=420175 jiffies g=11942393 c=11942392 q=266053)      (below such a line)
+//	  (detected by 2, t=420175 jiffies, g=11942393, q=72 ncpus=12)      (the same, where another CPU looked)
 //	rcu: rcu_sched kthread starved for 5252 jiffies! g12425 f0x0 …      (below such a line, since 4.1; some quote it without the mark)
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
@@ -441,10 +442,10 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 			event.FieldOf.Text("task"),
 		), true
 	}
-	if ticks, ok := scan.Between(r.Message(), "(t=", " jiffies g="); ok && scan.Digits(ticks) == ticks && !strings.Contains(r.Raw, "INFO: ") {
+	if ticks := stalledTicks(r.Message()); ticks != "" && !strings.Contains(r.Raw, "INFO: ") {
 		e := event.New(event.KindRCUStall, "a CPU has not come round for "+ticks+" ticks")
 		e.AddNumber(event.FieldTicks, ticks)
-		return e, ticks != ""
+		return e, true
 	}
 	name, rest, ok := strings.Cut(r.Message(), " kthread starved for ")
 	if !ok {
@@ -460,6 +461,19 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
 		), strings.Contains(r.Raw, "INFO: rcu") &&
 			(self || scan.ContainsAny(r.Raw, []string{"stalls on CPUs/tasks", "stalls on tasks", " detected stall on CPU "}))
+}
+
+// stalledTicks is how long a CPU has not come round, in the line below RCU's; empty when there is
+// none.
+func stalledTicks(text string) string {
+	ticks, ok := scan.Between(text, "(t=", " jiffies g=")
+	if !ok {
+		ticks, ok = scan.Between(scan.After(text, "(detected by "), ", t=", " jiffies, g=")
+	}
+	if !ok || scan.Digits(ticks) != ticks {
+		return ""
+	}
+	return ticks
 }
 
 // xfsAllocDeadlock is fs/xfs/kmem.c's line, every hundredth try, some 2 s apart (up to 6.8):

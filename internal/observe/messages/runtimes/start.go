@@ -35,11 +35,41 @@ func bootEdge(daemon string, edge event.Edge) func(*event.Record) (event.Event, 
 //	containerd: failed to load TOML: /etc/containerd/config.toml: (10, 4): unexpected token unclosed table key
 //	failed to start daemon: error initializing graphdriver: driver not supported
 //
-// Only a journal tells whose it is.
+// Only a journal tells whose it is, unless they are words of one daemon alone.
 func lastError(mark string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
-		reason, ok := strings.CutPrefix(r.Message(), mark)
-		e := crash.Event(daemon.Writer(r.Unit), "ends", reason)
-		return e, ok && r.Unit != ""
+		text := r.Message()
+		reason, ok := strings.CutPrefix(text, mark)
+		program := daemon.Writer(r.Unit)
+		if r.Unit == "" {
+			program = writerOfEnd(text)
+		}
+		return crash.Event(program, "ends", reason), ok && program != ""
 	}
+}
+
+// writerOfEnd is the daemon whose error alone text can be (moby: daemon/daemon.go,
+// cmd/dockerd/daemon.go); empty where it may be another's, or be told to somebody who starts a
+// second dockerd by hand, or one without being root:
+//
+//	failed to start daemon: error initializing graphdriver: overlay2: unknown option overlay2.override_kernel_check: overlay2
+//	failed to start daemon: Error initializing network controller: error obtaining controller instance: …
+//	failed to start daemon: failed to dial "/run/containerd/containerd.sock": … context deadline exceeded
+//	failed to start daemon: Devices cgroup isn't mounted
+//	Error starting daemon: error initializing graphdriver: driver not supported      (up to 18.06)
+//	unable to configure the Docker daemon with file /etc/docker/daemon.json: invalid character '"' after object key:value pair
+//	containerd: failed to load TOML: …
+func writerOfEnd(text string) string {
+	switch {
+	case strings.HasPrefix(text, "containerd: failed to load TOML: "):
+		return "containerd"
+	case strings.Contains(text, "must be root") || strings.Contains(strings.ToLower(text), "permission denied"):
+		return ""
+	case scan.ContainsAny(text, []string{
+		"rror initializing graphdriver: ", "rror initializing network controller: ", "containerd.sock", "Devices cgroup isn't mounted",
+		"error while opening volume store metadata database: ", "unable to configure the Docker daemon with file ",
+	}):
+		return "dockerd"
+	}
+	return ""
 }
