@@ -213,8 +213,9 @@ func WholeCode(line []byte) []byte {
 	return nil
 }
 
-// namePrefix is the name of a file as grep -H puts it before a line, or the address or the name of a
-// node as talosctl does: "./var/log/messages:", "10.200.1.3: ", "worker-2.example:". Nil where a line starts otherwise.
+// namePrefix is the name of a file as grep -H puts it before a line, or the address or the name of
+// a node as talosctl does: "./var/log/messages:", "10.200.1.3: ", "worker-2.example:". Nil where a
+// line starts otherwise.
 func namePrefix(line []byte) []byte {
 	line = line[:min(len(line), maxShared)]
 	colon := bytes.IndexByte(line, ':')

@@ -19,7 +19,8 @@ import (
 //
 // Lines that carry the header of a log are read as ReadLines does; the marks of a quotation or of a
 // list may stand before it, and a sentence where it is code of Markdown. So are lines that are code
-// of Markdown as a whole, and the last words of dockerd or containerd, which have no header. All others are somebody's words: they are used, and none is wanted.
+// of Markdown as a whole, and the last words of dockerd or containerd, which have no header. All
+// others are somebody's words: they are used, and none is wanted.
 func ReadStamped(in lines.Input) iter.Seq2[event.Record, error] {
 	return func(yield func(event.Record, error) bool) {
 		l := newLogReader(in, yield)
