@@ -3,6 +3,7 @@ package incident
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -73,12 +74,12 @@ Apr 17 09:17:01 node-01 kernel: Buffer I/O error on dev dm-10, logical block 0, 
 		require.Equal(t, c.node, inc.Node)
 		require.Equal(t, []string{c.other}, inc.LeftOut)
 		require.NotEmpty(t, inc.Timeline.Events)
-		told := ""
+		var told strings.Builder
 		for _, e := range inc.Timeline.Events {
 			require.Equal(t, c.node, e.Host)
-			told += e.Evidence[0].Text
+			told.WriteString(e.Evidence[0].Text)
 		}
-		require.Contains(t, told, c.path)
+		require.Contains(t, told.String(), c.path)
 	}
 	_, err = Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog, Node: "node-03"})
 	require.EqualError(t, err, `no evidence of a node "node-03"; there is some of node-01, node-02`)

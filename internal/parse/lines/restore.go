@@ -149,7 +149,7 @@ func sharedPrefix(head *Head) []byte {
 	return nil
 }
 
-// allBegin says that each line begins with prefix, or is nothing but what it holds before its blank.
+// allBegin says that each line begins with prefix, or is what it holds before its blank.
 func allBegin(all [][]byte, prefix []byte) bool {
 	bare := bytes.TrimRight(prefix, " ")
 	return !slices.ContainsFunc(all, func(line []byte) bool {
