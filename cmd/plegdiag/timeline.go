@@ -16,7 +16,6 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
-	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -122,14 +121,14 @@ func printTimeline(ctx context.Context, o *timelineOptions, s cli.Streams) error
 	if len(selection.Events) == 0 {
 		cli.Warn(s.Err, "hint: no event matches; --all shows all events, --lines also lines that are no events")
 	}
-	o.tellUndated(selection, filter, s)
+	tellUndated(selection, filter, s)
 	format := report.TimelineFormats[o.output.Index()]
 	look := s.ShowOptions(o.color, o.verbose || o.choosesEvents())
 	return format.Render(s.Out, selection, look)
 }
 
 // tellUndated says how many events a window leaves out because nothing shows when they were.
-func (o *timelineOptions) tellUndated(sel *report.Selection, filter timeline.Filter, s cli.Streams) {
+func tellUndated(sel *report.Selection, filter timeline.Filter, s cli.Streams) {
 	if filter.Since.IsZero() && filter.Until.IsZero() || len(sel.Events) == 0 {
 		return
 	}
@@ -141,7 +140,7 @@ func (o *timelineOptions) tellUndated(sel *report.Selection, filter timeline.Fil
 		}
 	}
 	if undated > 0 {
-		cli.Warn(s.Err, fmt.Sprintf("hint: left out for want of a time: %s; --all shows all events", show.Plural(undated, "event")))
+		cli.Warn(s.Err, fmt.Sprintf("hint: events without a time are not shown (%d); --all shows them", undated))
 	}
 }
 
