@@ -88,6 +88,24 @@ const MaxRaw = 16 << 10
 type Piece struct {
 	Off int
 	Pos Pos
+	// Raw is the line as written, for quoting; at most MaxRaw bytes of it. It is empty for the first
+	// piece, whose line is Record.Raw, and where only a carrier cut the message.
+	Raw string
+}
+
+// maxQuoted bounds the lines of a message that are quoted: the first ones, which say what happened.
+const maxQuoted = 6
+
+// Quotes is where the record stands: its line, and the next ones of a message that was broken at
+// the width of a terminal or of a mail. They alone may hold its words.
+func (r *Record) Quotes() []Quote {
+	quotes := []Quote{{Pos: r.Pos, Text: r.Raw}}
+	for _, p := range r.Pieces {
+		if p.Raw != "" && len(quotes) < maxQuoted {
+			quotes = append(quotes, Quote{Pos: p.Pos, Text: p.Raw})
+		}
+	}
+	return quotes
 }
 
 // Pair is a key and its value as logged.

@@ -104,13 +104,31 @@ func TestBrokenAtAWidth(t *testing.T) {
 			for line := range strings.Lines(whole.String()) {
 				broken.WriteString(breakLine(line, width))
 			}
-			got := messages(parsetest.Read(t, f, []byte(broken.String()), nil))
+			a := parsetest.Read(t, f, []byte(broken.String()), nil)
+			requireQuoted(t, a, strings.Split(broken.String(), "\n"))
+			got := messages(a)
 			for i := range min(len(want), len(got)) {
 				require.Equal(t, want[i], got[i], "%s at %d", name, width)
 			}
 			require.Len(t, got, len(want), "%s at %d", name, width)
 		}
 	}
+}
+
+// requireQuoted wants the lines of a message that was broken quoted as they are. A value that goes
+// on in the next line by itself has no quotes.
+func requireQuoted(t *testing.T, a *parsetest.Account, written []string) {
+	t.Helper()
+	quoted := 0
+	for i := range a.Records {
+		for _, p := range a.Records[i].Pieces {
+			if p.Raw != "" {
+				quoted++
+				require.Equal(t, strings.TrimRight(written[p.Pos.Line-1], " "), p.Raw)
+			}
+		}
+	}
+	require.NotZero(t, quoted)
 }
 
 // messages is what the records of a file say.

@@ -173,6 +173,10 @@ func (w *wrapped) placeWrapped(rec *event.Record) {
 	for i, end := range w.ends[:w.more] {
 		pos := rec.Pos
 		pos.Line = w.numbers[i+1]
-		rec.Pieces = append(rec.Pieces, event.Piece{Off: min(max(0, end-header), len(rec.Text)), Pos: pos})
+		piece := event.Piece{Off: min(max(0, end-header), len(rec.Text)), Pos: pos}
+		if rec.Wanted {
+			piece.Raw = lines.Clip(bytes.TrimRight(w.text[end:w.ends[i+1]], " "))
+		}
+		rec.Pieces = append(rec.Pieces, piece)
 	}
 }

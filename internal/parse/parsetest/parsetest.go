@@ -216,6 +216,9 @@ func (a *Account) check(t testing.TB, f parse.Format, data []byte) {
 			require.True(t, p.Off >= off && p.Off <= len(rec.Text), "offsets rise")
 			require.True(t, i > 0 || p == event.Piece{Pos: rec.Pos}, "the first piece is the record's place")
 			off = p.Off
+			if p.Raw != "" {
+				stands(p.Pos, p.Raw)
+			}
 		}
 	}
 	require.LessOrEqual(t, late, 2, "lines rise")

@@ -71,5 +71,5 @@ func Complete(e *event.Event, r *event.Record, component string) {
 	if r.Repeats > 0 {
 		e.AddFields(event.FieldRepeats.Int(r.Repeats))
 	}
-	e.Evidence = append(e.Evidence, event.Quote{Pos: r.Pos, Text: r.Raw})
+	e.Evidence = append(e.Evidence, r.Quotes()...)
 }
