@@ -39,15 +39,24 @@ func (s *subjects) isOne() bool { return len(s.whole) == 1 }
 // findSubjects reads what the events of an effect are about, where the effect asks for it.
 func (e *effectSpans) findSubjects(x *index) {
 	for _, ev := range e.all {
-		e.about.add(x.events[ev].FieldText(event.Key(e.rule.Same)))
+		e.about.add(subjectOf(x.events[ev], event.Key(e.rule.Same)))
 	}
+}
+
+// subjectOf is what an event is about: the value of a field, or the name of the node that an Event
+// of the API is about. Empty where it does not say.
+func subjectOf(e *event.Event, key event.Key) string {
+	if key == event.FieldNode && strings.EqualFold(e.FieldText(event.FieldObject), "node") {
+		return e.FieldText(event.FieldName)
+	}
+	return e.FieldText(key)
 }
 
 // subjectsOf are what an event of a tell is about, by the field that the effect asks for. One that
 // does not say which node it is about is about the one of its writer. Nil where nothing names it.
 func (e *effectSpans) subjectsOf(x *index, tell int32) []string {
 	key := event.Key(e.rule.Same)
-	if asked := x.events[tell].FieldText(key); asked != "" {
+	if asked := subjectOf(x.events[tell], key); asked != "" {
 		return []string{asked}
 	}
 	if key != event.FieldNode {
@@ -75,7 +84,7 @@ func (e *effectSpans) aboutTells(x *index, tells []int32) (isAbout func(ev int32
 		}
 	}
 	return func(ev int32) bool {
-		return unnamed && e.about.isOne() || asked.has(x.events[ev].FieldText(event.Key(e.rule.Same)))
+		return unnamed && e.about.isOne() || asked.has(subjectOf(x.events[ev], event.Key(e.rule.Same)))
 	}
 }
 

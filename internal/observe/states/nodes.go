@@ -1,6 +1,7 @@
 package states
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 	"time"
@@ -148,6 +149,12 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	if !at.Known {
 		at = k.first
 	}
+	if node {
+		n.keepTransition(k, at)
+	}
+	if k.reason == "BackOff" && !node {
+		dst = k.appendCrashLoop(dst, at)
+	}
 	before := len(dst)
 	if k.level == "Warning" && strings.HasPrefix(k.from, "kubelet") {
 		dst = refused.Append(dst, k.message, at, k.quotes)
@@ -177,6 +184,40 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 		}
 	}
 	return dst
+}
+
+// appendCrashLoop tells of a container that ends each time, which older kubelets do not name:
+//
+//	Back-off restarting failed container cilium-agent in pod cilium-hnswx_kube-system(13b0884b-…)
+func (k *kubeEvent) appendCrashLoop(dst []event.Event, at event.Time) []event.Event {
+	rest, ok := strings.CutPrefix(k.message, "Back-off restarting failed container")
+	if !ok {
+		return dst
+	}
+	name, pod, _ := strings.Cut(strings.TrimSpace(rest), " in pod ")
+	pod, _, _ = strings.Cut(pod, "(")
+	pod, namespace, _ := strings.Cut(pod, "_")
+	e := kubelet.CrashLoop(name, cmp.Or(namespace, k.namespace), cmp.Or(pod, k.name))
+	e.Component, e.Source, e.Start, e.Evidence = "kubernetes", facts.Kubernetes, at, k.quotes
+	return append(dst, e)
+}
+
+// keepTransition keeps what Karpenter says of a node whose condition Ready changed:
+//
+//	Status condition transitioned, Type: Ready, Status: True -> Unknown, Reason: NodeStatusUnknown, Message: Kubelet stopped posting node status.
+func (n *nodes) keepTransition(k *kubeEvent, at event.Time) {
+	rest, ok := strings.CutPrefix(k.message, "Status condition transitioned, Type: Ready, Status: ")
+	if !ok {
+		return
+	}
+	change, rest, _ := strings.Cut(rest, ", Reason: ")
+	_, status, _ := strings.Cut(change, " -> ")
+	reason, message, _ := strings.Cut(rest, ", Message: ")
+	if status == "False" || status == "Unknown" {
+		n.conditions = append(n.conditions, condition{
+			node: k.name, kind: "Ready", status: status, reason: reason, message: message, since: at, quotes: k.quotes,
+		})
+	}
 }
 
 // readiness is the node becoming Ready or NotReady, as the kubelet says it.

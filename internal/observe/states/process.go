@@ -284,11 +284,13 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 	return ev
 }
 
-// inState words what a process does by the letter of its state; one that is stopped or dead does
-// not run.
+// inState words what a process does by the letter of its state; one that is stopped, dead or stuck
+// in the kernel does not run.
 func inState(text, letter string) string {
 	name := strings.TrimSuffix(text, " is running")
 	switch letter {
+	case "D":
+		return name + " is in state D"
 	case "T":
 		return name + " is stopped by a signal (state T)"
 	case "t":

@@ -270,7 +270,10 @@ func (v *values) finishFile(dst []event.Event) []event.Event {
 		if g.path == "." {
 			e.Text = "a cgroup" // nothing shows where its file was printed
 		}
-		if g.frozen {
+		switch {
+		case g.frozen && e.FieldText(event.FieldState) == "FREEZING":
+			e.Text += " is being frozen: a process in it has not stopped yet"
+		case g.frozen:
 			e.Text += " is frozen"
 		}
 		dst = appendPIDReading(append(dst, e), &e)

@@ -107,7 +107,7 @@ func listedEvent(s *samples.Sample) (e event.Event, ok bool) {
 	case "t":
 		e.Text = s.Comm + " is stopped by a debugger (state t)"
 	default:
-		e.Text = s.Comm + " is running, state D"
+		e.Text = s.Comm + " is in state D"
 	}
 	return e, true
 }

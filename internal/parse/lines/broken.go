@@ -12,6 +12,10 @@ var cutPhrases = splitPhrases(
 	"Client.Timeout exceeded while awaiting headers", "PLEG is not healthy:", "pleg was last seen active", "threshold is", "container runtime is down",
 	"resource temporarily unavailable", "cannot allocate memory", "no space left on device", "waiting for lo to become free.", "blocked for more than",
 	"not responding, still trying", "not responding, timed out", "self-detected stall on CPU", "table full, dropping packet",
+	"BUG: soft lockup - CPU#", "Out of memory: Killed process", "invoked oom-killer:", "Remounting filesystem read-only",
+	"Journal has aborted", "Detected aborted journal", "Buffer I/O error on", "rejecting I/O to offline device",
+	"Main process exited, code=", "Failed with result", "Start request repeated too quickly.", "Scheduled restart job, restart counter is at",
+	"network plugin is not ready:", "cni config uninitialized", "x509: certificate has expired or is not yet valid", "x509: certificate signed by unknown authority",
 )
 
 // phraseCut is a phrase at one of its blanks.

@@ -201,6 +201,9 @@ func (h *header) scanForeign(b []byte) (n int) {
 	if len(b) < 15 {
 		return 0
 	}
+	if bytes.HasPrefix(b, auditType) {
+		return h.scanAudit(b)
+	}
 	at := 0
 	switch unit, pid, end := lines.Tag(b); {
 	case end > 0 && (pid > 0 || string(unit) == "kernel"): // its stamp was cut off
@@ -230,6 +233,28 @@ func (h *header) scanForeign(b []byte) (n int) {
 		return 0
 	}
 	return h.scanWriter(b, at+n)
+}
+
+// auditType begins a line of auditd's own log.
+var auditType = []byte("type=")
+
+// scanAudit reads the stamp of auditd's log, which is in seconds since 1970 and before a serial:
+//
+//	type=AVC msg=audit(1665420973.105:11631): avc:  denied  { execute } for  pid=87017 comm="(ntainerd)" …
+func (h *header) scanAudit(b []byte) int {
+	const most = 64 // the longest type has 25 letters
+	at := bytes.Index(b[:min(len(b), most)], []byte(" msg=audit("))
+	if at < 0 {
+		return 0
+	}
+	at += len(" msg=audit(")
+	t, n := stamp.Epoch(b[at:])
+	end := bytes.Index(b[at:min(len(b), at+most)], []byte("): "))
+	if n == 0 || end < n {
+		return 0
+	}
+	h.carrier = t
+	return at + end + len("): ")
 }
 
 // scanFromCapital reads a carrier that starts with a capital letter.

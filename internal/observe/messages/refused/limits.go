@@ -22,7 +22,7 @@ var Limits = table.Table{
 		{[]string{"no space left on device", "No space left on device"}, storage.RefusedWrite(event.KindNoSpace, "no space or no inode is left for ", "no space left on device")},
 		{[]string{"read-only file system", "Read-only file system"}, storage.RefusedWrite(event.KindWriteRefused, "the file system is read-only at ", "read-only file system")},
 		{[]string{": input/output error", ": Input/output error", ": structure needs cleaning", ": Structure needs cleaning"}, storage.FailedCall},
-		{[]string{"too many open files", "inotify_add_watch", "Too many open files", "Failed to add inotify watch ", "Failed to add watch on /"}, descriptorLimit},
+		{[]string{"too many open files", "inotify_add_watch", "Too many open files", "Failed to add inotify watch ", "Failed to add watch on /", "tail: inotify resources exhausted"}, descriptorLimit},
 		{[]string{"ransport endpoint is not connected", "tale NFS file handle", "tale file handle", ": host is down", ": Host is down", ": resource temporarily unavailable"}, mountDead},
 		{[]string{" free data blocks which is less than minimum required "}, thinPoolLow},
 		{[]string{"peration with the given ", "is already in progress"}, volumePending},
@@ -35,6 +35,7 @@ var Limits = table.Table{
 //	inotify_init: too many open files                                      fs.inotify.max_user_instances
 //	failed to create fsnotify watcher: too many open files                 the same
 //	Failed to allocate directory watch: Too many open files                the same (systemctl)
+//	tail: inotify resources exhausted                                      fs.inotify.max_user_watches (coreutils)
 //	inotify_add_watch /sys/fs/cgroup/…: no space left on device            fs.inotify.max_user_watches
 //	a.service: Failed to add inotify watch descriptor for control group /system.slice/a.service: No space left on device      the same (systemd)
 //	a.path: Failed to add watch on /run/a: No space left on device         the same (systemd)
@@ -61,6 +62,8 @@ func descriptorLimit(r *event.Record) (event.Event, bool) {
 	of, what := "", ""
 	switch {
 	case scan.ContainsAny(text, []string{"inotify_add_watch", "Failed to add inotify watch ", "Failed to add watch on /"}) && strings.Contains(text, "o space left on device"):
+		of, what = "inotify watches", "fs.inotify.max_user_watches"
+	case strings.HasPrefix(text, "tail: inotify resources exhausted"):
 		of, what = "inotify watches", "fs.inotify.max_user_watches"
 	case many && scan.ContainsAny(text, []string{"inotify", "fsnotify", "atcher", "directory watch"}):
 		of, what = "inotify instances", "fs.inotify.max_user_instances"

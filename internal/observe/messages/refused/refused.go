@@ -4,6 +4,7 @@
 package refused
 
 import (
+	"path"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -184,6 +185,23 @@ func busClosed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
+// startedProgram is the daemon that a child of systemd is about to become, as containerd: until
+// then it bears the end of the name in parentheses, "(ntainerd)" (rename_process_from_path of
+// systemd). Empty for any other process.
+func startedProgram(line, comm string) string {
+	end := strings.TrimSuffix(strings.TrimPrefix(comm, "("), ")")
+	if len(comm) != len(end)+2 {
+		return ""
+	}
+	for _, key := range []string{` path="`, ` name="`} {
+		file, _ := scan.Between(line, key, `"`)
+		if program := path.Base(file); strings.HasSuffix(program, end) && daemon.Writer(program) != "" {
+			return program
+		}
+	}
+	return ""
+}
+
 // accessDenied is what a security module of the kernel forbade a daemon of the node; what it
 // forbids containers is their own affair. The line is the kernel's, or that of auditd or of
 // journald's audit:
@@ -203,7 +221,11 @@ func accessDenied(r *event.Record) (event.Event, bool) {
 		}
 	}
 	permissive := strings.Contains(r.Raw, "permissive=1")
+	text := by + " forbids " + comm + " " + what
+	if program := startedProgram(r.Raw, comm); program != "" {
+		comm, text = program, by+" does not let systemd start "+program+": "+what
+	}
 	return event.New(
-		event.KindDenied, by+" forbids "+comm+" "+what, event.FieldComm.Text(comm), event.FieldBy.Text(by), event.FieldWhat.Text(what),
+		event.KindDenied, text, event.FieldComm.Text(comm), event.FieldBy.Text(by), event.FieldWhat.Text(what),
 	), comm != "" && what != "" && !permissive && (comm == "systemd" || daemon.Writer(comm) != "" || strings.HasPrefix(comm, "runc") || comm == "conmon")
 }
