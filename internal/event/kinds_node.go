@@ -189,8 +189,9 @@ var logKinds = []KindInfo{
 		length(FieldStep, "by how much, where the line says so; negative when set back"),
 		truth(FieldBooting, "whether it was set within minutes of the machine's start, as is normal; absent otherwise"),
 	}},
-	{Kind: KindClockWrong, About: "the wall clock was found wrong by the program that keeps it", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindClockWrong, About: "the wall clock was found wrong, mostly by the program that keeps it", IDs: ofLine, Fields: []FieldInfo{
 		length(FieldStep, "by how much it has to be set"),
+		oneOf(FieldWhat, "what shows it, where its keeper does not say so; absent otherwise", "certificate"),
 	}},
 }
 

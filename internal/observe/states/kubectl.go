@@ -16,7 +16,7 @@ import (
 // KubectlLiterals are the strings of which one stands in every row of kubectl that KubectlRows can
 // make something of.
 var KubectlLiterals = []string{
-	" Normal ", "Normal  ", "Normal Node", "\tNormal\t", "\tNormal ", " Normal\t", "Normal\tNode", "Warning ", "Warning\t", "Warning*", "Warning`", "-monitor", "KubeletNotReady", "KubeletReady", "NodeStatusUnknown", "NodeStatusNeverUpdated", "NetworkUnavailable", "KernelDeadlock",
+	" Normal ", "Normal  ", "Normal Node", "\tNormal\t", "\tNormal ", " Normal\t", "Normal\tNode", "Warning ", "Warning\t", "Warning*", "Warning`", "-monitor", "KubeletNotReady", "KubeletReady", "NodeStatusUnknown", "NodeStatusNeverUpdated", "KubeletHas", "KubeletOutOfDisk", "NetworkUnavailable", "KernelDeadlock",
 	"ReadonlyFilesystem", "FrequentKubeletRestart", "FrequentDockerRestart", "FrequentContainerdRestart",
 	"ContainerRuntimeUnhealthy", "KubeletUnhealthy", "ContainerRuntimeProblem", "KubeletProblem", "FilesystemCorruptionProblem", "VMEventScheduled", // the last four of AKS
 	"KernelReady", "NetworkingReady", "ContainerRuntimeReady", "StorageReady", // of EKS

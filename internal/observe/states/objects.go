@@ -218,6 +218,9 @@ func (o *objects) takeCondition(node, at string) bool {
 		node: node, kind: o.leafValue(at + "type"), status: o.leafValue(at + "status"),
 		reason: o.leafValue(at + "reason"), message: o.leafValue(at + "message"),
 	}
+	if c.kind == "" && c.reason == "KubeletNotReady" { // only Ready has this reason, and its type is the last key
+		c.kind = "Ready"
+	}
 	if c.kind == "" || node == "" && o.leafValue(at+"lastHeartbeatTime") == "" {
 		return false
 	}

@@ -17,19 +17,27 @@ import (
 //
 //	Nov 20 18:25:12 node-1 containerd[43]: …
 //
-// It is a log, of which the lines of properties get the name of the unit as their field "unit".
+// It is a log, of which the lines of properties get the name of the unit as their field "unit". The
+// mark before the first line is often lost on the way: terminals show it in another character set,
+// and people begin to copy behind it.
 
 // readStatusHead is the unit of which systemctl status prints the properties below; nil when the
 // line begins none.
 func readStatusHead(line []byte) []byte {
-	if len(line) < 8 || line[0] != '*' && line[0] < 0x80 {
+	if len(line) < 8 {
 		return nil
 	}
 	mark, rest, ok := bytes.Cut(line, []byte{' '})
-	if !ok || len(mark) > 3 || !slices.Contains([]string{"●", "*", "○", "×", "↻"}, string(mark)) {
+	if !ok {
 		return nil
 	}
-	unit, _, _ := bytes.Cut(rest, []byte{' '})
+	if len(mark) > 3 {
+		mark, rest = nil, line
+	}
+	unit, rest, _ := bytes.Cut(rest, []byte{' '})
+	if len(mark) == 0 && !bytes.HasPrefix(rest, []byte("- ")) || len(mark) > 0 && !slices.Contains([]string{"●", "*", "○", "×", "↻"}, string(mark)) {
+		return nil
+	}
 	if !lines.IsUnitName(string(unit)) {
 		return nil
 	}

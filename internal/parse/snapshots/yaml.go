@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v3"
@@ -93,12 +94,30 @@ func (w *yamlWalk) readPiece(from, to int) bool {
 	w.first = from
 	root, err := readYAML(text)
 	if err != nil {
+		root, err = readYAML(indentFirst(text))
+	}
+	if err != nil {
 		n := w.countFilled(from, to)
 		w.skipped += n
 		what := yamlErrorHead.ReplaceAllString(err.Error(), "") // its line is one of the piece
 		return w.yield(Datum{}, w.Skip(from, n, "not YAML: %.100s: %.60q", what, w.lineBytes(from)))
 	}
 	return w.readTop(root)
+}
+
+// indentFirst gives back to the first line of an element the indentation that it loses where
+// somebody begins to copy at its mark, and not at the left edge:
+//
+//   - lastHeartbeatTime: "2021-05-17T12:23:34Z"
+//     lastTransitionTime: "2021-05-17T12:15:08Z"
+func indentFirst(text []byte) []byte {
+	first, rest, _ := bytes.Cut(text, []byte{'\n'})
+	key, isElement := bytes.CutPrefix(first, []byte("- "))
+	indent := len(rest) - len(bytes.TrimLeft(rest, " "))
+	if !isElement || indent <= len("- ") {
+		return text
+	}
+	return slices.Concat([]byte{'-'}, bytes.Repeat([]byte{' '}, indent-1), key, []byte{'\n'}, rest)
 }
 
 // readYAML reads a piece; it returns nil when nothing is in it. It guards the parser, which

@@ -28,7 +28,7 @@ var apiRequests = []spelling{
 	{"ailed to update node lease", "lease"},
 	{"ailed to ensure lease exists", "lease"},
 	{"ailed to ensure node lease exists", "lease"},
-	{"Error updating node status, will retry", "node-status"},
+	{"Error updating node status, ", "node-status"}, // … will retry; ≤ 1.1: … error getting node "n": Get https://…
 	{"Unable to update node status", "node-status"},
 	{"Unable to register node with API server", "register"},
 	{"Unable to register node ", "register"}, // ≤ 1.13: … "n" with API server
@@ -47,8 +47,10 @@ var apiRequests = []spelling{
 	{initCSINode + "Info: ", "node"},
 	{"Failed to connect to proxy", "tunnel"}, // k3s and rke2: the way back from the server to the node
 	{"Remotedialer proxy error", "tunnel"},
+	{"Unable to watch for tunnel endpoints", "tunnel"},
 	// what an agent of k3s and rke2 asks its server before it starts the kubelet
 	{"failed to get CA certs", "join"},
+	{"CA cert validation failed", "join"},
 	{otherAuthority, "join"},
 	{"Failed to validate connection to cluster at ", "join"},
 	{"Waiting to retrieve agent configuration; server is not ready", "join"},
@@ -199,7 +201,7 @@ var apiReasons = []struct {
 	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required", otherAuthority}},
 	{"dns", []string{"no such host", "No such host is known", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
 	{"refused", []string{"connection refused", "actively refused it"}}, // the words behind "connectex: " and "wsarecv: " are Windows'
-	{"no-route", []string{"no route to host", "network is unreachable", "host is down", "to an unreachable network", "to an unreachable host"}},
+	{"no-route", []string{"no route to host", "network is unreachable", "host is down", "connect: invalid argument", "to an unreachable network", "to an unreachable host"}},
 	{"credentials", []string{"getting credentials: "}},
 	{"unauthorized", []string{"Unauthorized", "provide credentials", "system:anonymous", "assword rejected"}},
 	{"forbidden", []string{"forbidden", "cannot get ", "not allowed to"}},

@@ -45,7 +45,7 @@ var Table = table.Table{
 		{[]string{"Started kubelet", "Starting kubelet main sync loop"}, kubeletStart},
 		{[]string{"LastHeartbeatTime:"}, kubeletStartByAge},
 		{[]string{"ontainer garbage collection failed", "ContainerGCFailed"}, gcFailed},
-		{[]string{"ontainer runtime is down"}, table.Says(event.KindRuntimeDown, "container runtime is down")},
+		{[]string{"ontainer runtime is down", "container runtime is not up"}, table.Says(event.KindRuntimeDown, "container runtime is down")}, // ≤ 1.2: not up
 		{[]string{"untime not ready"}, runtimeNotReady},
 		{[]string{"Condition Ready of node "}, nodeOfTest},
 		{[]string{"vent channel is full"}, table.Says(event.KindChannelFull, "the PLEG event channel is full")},
@@ -93,7 +93,7 @@ var Table = table.Table{
 		{spellings(apiRequests), apiFailed},
 		{spellings(certificateLines), certificateFailed},
 		{[]string{"Certificate expiration is ", "Certificate rotation deadline determined"}, certificateExpires},
-		{[]string{"ontainer runtime network not ready", "Unable to update cni config"}, repeated.NetworkNotReady},
+		{[]string{"untime network not ready", "Unable to update cni config"}, networkNotReady},
 		{[]string{"NodeHasDiskPressure", nodeConditions}, nodePressure("disk", "DiskPressure")},
 		{[]string{"NodeHasInsufficientMemory", nodeConditions}, nodePressure("memory", "NodeHasInsufficientMemory", "MemoryPressure")},
 		{spellings(evictions), eviction},
@@ -306,6 +306,26 @@ func RuntimeNotReady(text string) (event.Event, bool) {
 	}
 	sayGone(&e)
 	return e, true
+}
+
+// networkNotReady is the runtime's other condition, and what the kubelet makes of it: its own line
+// begins with a capital, or is quoted. The message of its node's condition Ready does not; people
+// quote it without the condition around it:
+//
+//	≤ 1.17  runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:docker: network plugin is not ready: cni config uninitialized
+//	≥ 1.18  container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized
+func networkNotReady(r *event.Record) (event.Event, bool) {
+	e, ok := repeated.NetworkNotReady(r)
+	_, told, alone := strings.Cut(r.Text, "runtime network not ready: NetworkReady=false reason:")
+	if !ok || !alone || r.Unit != "" || r.PID != 0 || strings.Contains(r.Text, "ontainer runtime ") && !strings.Contains(r.Text, "container runtime ") ||
+		scan.ContainsAny(r.Text, []string{"network is not ready: ", "LastHeartbeatTime", "KubeletNotReady"}) {
+		return e, ok
+	}
+	message := "container runtime network not ready: NetworkReady=false reason:" + told
+	return event.New(
+		event.KindNodeCondition, "condition Ready is False: "+message, event.FieldCondition.Text("Ready"), event.FieldStatus.Text("False"),
+		event.FieldMessage.Text(message),
+	), true
 }
 
 // NetworkNotReady makes the event of a runtime's other condition, as it stands behind "container

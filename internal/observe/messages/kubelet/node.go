@@ -29,6 +29,7 @@ import (
 //	≤ 1.22  server.go:198] failed to load Kubelet config file /var/lib/kubelet/config.yaml, error failed to read …: no such file or directory
 //	        server.go:253] unable to load client CA file /etc/kubernetes/pki/ca.crt: open …: no such file or directory
 //	        server.go:156] unknown flag: --allow-privileged; Error: failed to parse kubelet flag: unknown flag: --network-plugin
+//	kubelet: Error: unknown flag: --config                 (as a container's log, or a shell, puts its name before it)
 //	        kubelet.go:1368] Failed to start OOM watcher open /dev/kmsg: operation not permitted
 //	≤ 1.37  "Could not initialize checkpoint manager, please drain node and remove policy state file" err="could not restore state from checkpoint: …"
 func startFailed(r *event.Record) (event.Event, bool) {
@@ -38,8 +39,8 @@ func startFailed(r *event.Record) (event.Event, bool) {
 		reason = scan.After(text, "ailed to run Kubelet: ", "ailed to start ContainerManager ", "ailed to start cAdvisor ", "kubelet exited: ")
 	}
 	ofAny := strings.Contains(text, " command failed") || strings.HasPrefix(text, "command failed") && !ofKubelet(r, reason) ||
-		strings.Contains(text, "flag: ") && (r.Level != event.Fatal || r.PID == 1) // of whichever program
-	if r.Unit == "" && ofAny {
+		scan.ContainsAny(text, []string{"unknown flag: ", "kubelet flag: "}) && (r.Level != event.Fatal || r.PID == 1) // of whichever program
+	if r.Unit == "" && ofAny && !strings.HasPrefix(text, "kubelet: Error: ") {
 		return event.Event{}, false
 	}
 	if reason == "" && !strings.HasPrefix(text, "command failed") {
@@ -251,8 +252,9 @@ func nodePressure(of string, conditions ...string) func(*event.Record) (event.Ev
 	}
 }
 
-// nodeConditions is what the eviction manager says at each of its turns.
-const nodeConditions = "node conditions - observed"
+// nodeConditions is what the eviction manager says at each of its turns, of what it finds and of
+// what it still reports: "node conditions - observed", "node conditions - transition period not met".
+const nodeConditions = "node conditions - "
 
 // evictions are what the eviction manager says when it acts. Up to 1.20 the resource, or the pod,
 // stands in the message, from 1.21 on in a field.

@@ -84,7 +84,12 @@ var failures = []failure{
 		anyOf("failed to find plugin "), // libcni
 		{[]string{`plugin type=`}, []string{"tables"}, []string{"executable file not found"}},
 	}},
-	{"cni-crashed", ofNetwork, []sign{anyOf("error parsing its diagnostic message")}}, // libcni: it wrote no JSON
+	{"cni-killed", ofNetwork, []sign{
+		{[]string{"netplugin failed"}, []string{"signal: killed"}}, // libcni
+		// dockershim, up to 1.23: it ends one that takes 220 s (CNITimeoutSec)
+		{[]string{"NetworkPlugin cni failed to "}, []string{`" network: context deadline exceeded`}},
+	}},
+	{"cni-crashed", ofNetwork, []sign{anyOf("error parsing its diagnostic message", "netplugin failed with no error message")}}, // libcni: it wrote no JSON, or nothing
 	{"cni-damaged-file", ofNetwork, []sign{
 		{[]string{"etwork", "plugin type="}, []string{"unexpected end of JSON input"}},
 		{[]string{"etwork", "plugin type="}, []string{"invalid character "}, []string{" looking for beginning of value"}},
@@ -107,16 +112,15 @@ var failures = []failure{
 	}},
 	{"cni-no-file", ofNetwork, []sign{
 		{[]string{"stat ", "open "}, []string{"/var/lib/calico/nodename: no such file", "/run/flannel/subnet.env: no such file"}},
+		{[]string{"ultus"}, []string{"etworks found in /"}}, // multus looks for the configuration of the pods' own network
+	}},
+	{"cni-no-device", ofSandbox, []sign{
+		{[]string{"etwork", "plugin type="}, []string{": Link not found", "Cannot find device", "no such network interface"}}, // macvlan, ipvlan, host-device
 	}},
 	{"cni-no-daemon", ofNetwork, []sign{
 		{[]string{"dial tcp 127.0.0.1:", "dial tcp [::1]:"}, withEach(daemonPorts, ": connect: connection refused")},
 		{[]string{"dial unix "}, daemonSockets, []string{": connect: "}},
 		anyOf("failed to create cilium agent client"),
-	}},
-	{"cni-killed", ofNetwork, []sign{
-		{[]string{"netplugin failed"}, []string{"signal: killed"}}, // libcni
-		// dockershim, up to 1.23: it ends one that takes 220 s (CNITimeoutSec)
-		{[]string{"NetworkPlugin cni failed to "}, []string{`" network: context deadline exceeded`}},
 	}},
 	{"cni-no-api-server", ofNetwork, []sign{
 		{askers, []string{":443/", ":443:", ":6443/", ":6443:"}, []string{

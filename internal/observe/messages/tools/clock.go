@@ -20,6 +20,7 @@ var Clock = table.Table{
 		{[]string{"System clock wrong by "}, clockWrong},
 		{[]string{" time jump detected", "time unset or jumped backwards", "Time jumped backwards, rotating", "Realtime clock jumped backwards"}, clockJumped},
 		{[]string{" exceeds sanity limit ", "Could not step system clock"}, clockGivenUp},
+		{[]string{"is not yet valid: current time "}, notValidYet},
 	},
 }
 
@@ -90,4 +91,21 @@ const maxStep = 100 * 365 * 24 * time.Hour
 //	systemd-timesyncd  System clock time unset or jumped backwards, restored from recorded timestamp: Thu 2026-11-19 10:00:00 UTC
 func clockJumped(r *event.Record) (event.Event, bool) {
 	return event.New(event.KindClockStep, "the clock has jumped"), true
+}
+
+// notValidYet is a program written in Go, of whichever name, by whose clock a certificate is not
+// valid yet. The one of the kubelet says more.
+//
+//	panic: error while connecting to Kubernetes cluster: Get "https://…": x509: certificate has expired or is not yet valid: current time 2022-11-03T12:01:01Z is before 2022-12-01T14:19:13Z
+func notValidYet(r *event.Record) (event.Event, bool) {
+	now, valid, ok := strings.Cut(scan.After(r.Raw, "is not yet valid: current time "), " is before ")
+	clock, err := time.Parse(time.RFC3339, now)
+	from, err2 := time.Parse(time.RFC3339, strings.TrimRight(scan.FirstWord(valid), `.,;:)]"'\`))
+	if !ok || err != nil || err2 != nil || from.Sub(clock) <= 0 || from.Sub(clock) > maxStep {
+		return event.Event{}, false
+	}
+	return event.New(
+		event.KindClockWrong, "by the clock, "+now+", a certificate is not valid before "+from.Format(time.RFC3339),
+		event.FieldStep.Duration(from.Sub(clock)), event.FieldWhat.Text("certificate"),
+	), true
 }

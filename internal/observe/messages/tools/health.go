@@ -36,7 +36,7 @@ var Health = table.Table{Component: "node", Relays: []string{table.HostProgram},
 var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: []table.Row{
 	{[]string{
 		":10248/healthz", "Kubelet is unhealthy!", "The kubelet is not healthy after", "running or healthy", "K8S_KUBELET_NOT_RUNNING",
-		"daemon-kubelite is not running", ":10250: connect: connection refused",
+		"daemon-kubelite is not running", "daemon-kubelet is not running", ":10250: connect: connection refused",
 	}, kubeletUnhealthy},
 	{[]string{"Docker daemon failed!", "ontainer runtime containerd failed!"}, runtimeUnhealthy},
 }}
@@ -51,7 +51,7 @@ var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgr
 //	Kubelet is unhealthy!                                                                            (health-monitor.sh)
 //	[kubelet-check] It seems like the kubelet isn't running or healthy.                              (kubeadm up to 1.30)
 //	Exiting due to K8S_KUBELET_NOT_RUNNING: wait: …                                                  (minikube)
-//	FAIL:  Service snap.microk8s.daemon-kubelite is not running                                      (microk8s inspect)
+//	FAIL:  Service snap.microk8s.daemon-kubelite is not running                                      (microk8s inspect; up to 1.20: daemon-kubelet)
 //
 // or at its own port, where the API server, kubectl and metrics-server ask:
 //
@@ -82,7 +82,7 @@ func kubeletUnhealthy(r *event.Record) (event.Event, bool) {
 
 // kubeletIsDown are whole findings of those who asked.
 var kubeletIsDown = []string{
-	"Kubelet is unhealthy!", "The kubelet is not healthy after", "the kubelet isn't running or healthy", "K8S_KUBELET_NOT_RUNNING", "daemon-kubelite is not running",
+	"Kubelet is unhealthy!", "The kubelet is not healthy after", "the kubelet isn't running or healthy", "K8S_KUBELET_NOT_RUNNING", "daemon-kubelite is not running", "daemon-kubelet is not running",
 }
 
 // runtimeUnhealthy is a runtime that did not list its containers within a minute, so that it is
