@@ -172,8 +172,11 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	before = len(dst)
 	dst = appendRepeated(dst, line, writer, at, k.quotes)
 	for i := before; i < len(dst); i++ {
-		if dst[i].Kind == event.KindGCFailed {
+		switch dst[i].Kind {
+		case event.KindGCFailed:
 			dst[i].AddNumber(event.FieldRepeats, k.count)
+		case event.KindNetdevBusy:
+			dst[i].AddNumber(event.FieldCount, k.count)
 		}
 	}
 	return dst
