@@ -149,8 +149,9 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 		at = k.first
 	}
 	before := len(dst)
-	if k.level == "Warning" && strings.HasPrefix(k.from, "kubelet") {
+	if k.level == "Warning" && k.byKubelet() {
 		dst = refused.Append(dst, k.message, at, k.quotes)
+		dst = k.appendServed(dst, at)
 	}
 	refused, call := len(dst), k.failedCall()
 	if call != "" {
