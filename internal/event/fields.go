@@ -222,6 +222,7 @@ const (
 	FieldUnsure         Key = "unsure"
 	FieldUnit           Key = "unit"
 	FieldUnmoved        Key = "unmoved"
+	FieldUnreaped       Key = "unreaped"
 	FieldUsage          Key = "usage"
 	FieldUsedPercent    Key = "used_percent"
 	FieldUser           Key = "user"

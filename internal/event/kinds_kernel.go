@@ -68,6 +68,7 @@ var kernelKinds = []KindInfo{
 	{Kind: KindNetdevBusy, About: "the kernel waits for the last references to a network device that is being removed", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as lo"),
 		count(FieldUsage, "the references"),
+		count(FieldCount, "how often an Event of Kubernetes says that it came; absent of a line"),
 		oneOf(FieldHolds, "what the waiting task holds", "network-lock"),
 	}},
 	{Kind: KindSendStalled, About: "a network card has not sent in time what stands in its queue", IDs: ofLine, Fields: []FieldInfo{
@@ -81,7 +82,7 @@ var kernelKinds = []KindInfo{
 		oneOf(FieldWhat, "the card alone, one that a bond uses, a bond of which no card has a link, a card whose address no server of DHCP renews, or the default route, which the kubelet does not find", "port", "port-of-bond", "bond", "address", "route"),
 	}},
 	{Kind: KindServerSilent, About: "a file server does not answer, up to the line that says it answers again", IDs: ofLine, Fields: []FieldInfo{
-		oneOf(FieldProtocol, "how it is reached", "nfs", "cifs", "ceph", "gluster"),
+		oneOf(FieldProtocol, "how it is reached", "nfs", "cifs", "ceph", "gluster", "lustre"),
 		text(FieldServer, "its name or address"),
 		truth(FieldGaveUp, "whether the request failed: a soft mount"),
 	}},

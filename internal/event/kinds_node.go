@@ -96,6 +96,7 @@ var nodeKinds = []KindInfo{
 		kernelWaits,
 		text(FieldArgs, "the command line"),
 		count(FieldPPID, "id of the parent"),
+		truth(FieldUnreaped, "whether it has ended, and the shim that is its parent has not collected it; absent otherwise"),
 		length(FieldAge, "since its start"),
 		text(FieldSince, "its start as printed, where that is no whole date: 2019, Nov29, 18:22"),
 		text(FieldVerb, "the command of runc, as create"),

@@ -112,8 +112,8 @@ var runtimeKinds = []KindInfo{
 	{Kind: KindGuestLost, About: "the virtual machine or the gVisor sandbox of a pod, or the agent in it, is gone or does not answer", IDs: []Key{FieldContainer, FieldSandbox, FieldPID}, Fields: []FieldInfo{
 		text(FieldError, "as written"),
 	}},
-	{Kind: KindFreezeFailed, About: "runc could not freeze or thaw a cgroup", IDs: ofContainer, Fields: []FieldInfo{
-		oneOf(FieldVerb, "what it could not do; after a freeze that fails it thaws the cgroup", "freeze", "thaw"),
+	{Kind: KindFreezeFailed, About: "runc could not freeze or thaw a cgroup, or found it frozen", IDs: ofContainer, Fields: []FieldInfo{
+		oneOf(FieldVerb, "what it could not do; after a freeze that fails it thaws the cgroup", "freeze", "thaw", "use"),
 	}},
 	{Kind: KindDumpWritten, About: "a goroutine dump was taken", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldPath, "the file it was written to"),

@@ -389,7 +389,7 @@ func beginsSection(line []byte) (command, raw string, ok bool) {
 	if len(line) == 0 || len(line) >= maxSectionHead {
 		return "", "", false
 	}
-	if fence := line[marginOf(line):]; isFence(fence) {
+	if fence := line[marginOf(line):]; isFence(fence) && (fence[0] != '`' || lines.WholeCode(fence) == nil) {
 		return "", string(fence), true
 	}
 	if file, ok := readPathHeading(line); ok {
@@ -477,6 +477,8 @@ var prompts = []struct {
 	{"@-", regexp.MustCompile(`^(?:[\w.-]{1,40}@[\w.-]{1,80}|(?:ba|z|k|a|da)?sh-[\d.]+)[#$](?: +(.*))?$`)},
 	// node-1:~ # and / #
 	{"~/", regexp.MustCompile(`^(?:[\w.-]{1,60}:)?[~/][\w./-]{0,80} ?[#$] +([a-z/.].*)$`)},
+	// node-1 ~ #, as root of Container Linux and Gentoo has it
+	{"~", regexp.MustCompile(`^[\w.-]{1,60} ~[\w./-]{0,80} [#$] +([a-z/.].*)$`)},
 }
 
 // cutPrompt takes the prompt off a line, also of one that a page quotes.

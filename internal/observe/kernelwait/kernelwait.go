@@ -53,6 +53,9 @@ var kernelWaits = []struct {
 		"ceph_*",           // fs/ceph/, net/ceph/: ceph_mdsc_do_request
 		"cifs_*", "smb2_*", // fs/smb/client/
 		"v9fs_*", "p9_client_*", // fs/9p/, net/9p/
+		"netfs_*", "fscache_*", "afs_*", // fs/netfs/, fs/fscache/, fs/afs/
+		"ptlrpc_*", "ldlm_*", "cl_sync_io_wait*", // Lustre
+		"cxiWaitEventWait", "kxWaitCondvar", // GPFS (Storage Scale)
 		"gfs2_*", "ocfs2_*", // their locks are kept by other nodes
 	}},
 	// mm/vmscan.c, mm/page_alloc.c, mm/backing-dev.c, mm/memcontrol.c; fs/xfs/kmem.c to 6.8
@@ -108,7 +111,7 @@ var kernelWaits = []struct {
 		"__bio_queue_enter", "blkdev_issue_flush", "get_request",
 		"freeze_super",                                            // freezes a file system, and syncs it first: fs/super.c
 		"wbt_wait", "rq_qos_wait", "blkcg_maybe_throttle_current", // block/blk-wbt.c, blk-rq-qos.c, blk-cgroup.c
-		"rbd_*",                                                                    // drivers/block/rbd.c
+		"rbd_*", "drbd_*", "bch_*", "f2fs_*", // drivers/block/, drivers/md/bcache/, fs/f2fs/
 		"scsi_execute*", "scsi_error_handler", "scsi_block_when_processing_errors", // drivers/scsi/
 		"iscsi_*", "sd_sync_cache", "nvme_wait_freeze*", "__nvme_submit_sync_cmd", "nvme_submit_sync_cmd",
 		"md_write_start", "md_super_wait", "md_flush_request", "raid5_make_request", // drivers/md/

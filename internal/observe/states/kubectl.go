@@ -74,6 +74,38 @@ var kubeletCalls = map[string]string{
 	"FailedPodSandBoxStatus": "PodSandboxStatus",
 }
 
+// kubeletWarns are the reasons of Warnings that the kubelet alone gives, for prints that do not show
+// the source.
+var kubeletWarns = map[string]bool{
+	"Failed": true, "FailedCreatePodSandBox": true, "FailedCreatePodContainer": true, "FailedKillPod": true,
+	"FailedPodSandBoxStatus": true, "FailedSync": true, "FailedMount": true,
+}
+
+// byKubelet says that the kubelet has written an Event.
+func (k *kubeEvent) byKubelet() bool {
+	return strings.HasPrefix(k.from, "kubelet") || k.from == "" && !k.ofNode() && kubeletWarns[k.reason]
+}
+
+// servedKinds are what runc, and whoever waits for systemd or the bus, says to those who ran it: an
+// Event of a pod repeats the words of all of them.
+var servedKinds = map[event.Kind]bool{
+	event.KindRuncFailed: true, event.KindFreezeFailed: true, event.KindSystemdTimeout: true, event.KindUnitsFull: true,
+	event.KindBusLimit: true, event.KindActivationTimeout: true, event.KindBusUnreachable: true,
+}
+
+// appendServed appends what the message of a Warning of the kubelet repeats of programs that it
+// asked, directly or through a runtime.
+func (k *kubeEvent) appendServed(dst []event.Event, at event.Time) []event.Event {
+	r := event.Record{Unit: "kubelet", Text: k.message, Raw: k.message, Time: at, Wanted: true}
+	for _, e := range messages.Append(nil, &r) {
+		if servedKinds[e.Kind] {
+			e.Source, e.Evidence, e.Level = facts.Kubernetes, k.quotes, event.Warning
+			dst = append(dst, e)
+		}
+	}
+	return dst
+}
+
 // failedCall is the call of the CRI that an Event of a pod says has failed; empty for none. Of a
 // container the reason is Failed, also for its image, whose messages begin otherwise:
 //
@@ -152,8 +184,6 @@ func repeatedLine(from, reason, message string) (line, writer string) {
 		return reason + " " + message, "kubelet"
 	case reason == "ImageGCFailed" && strings.HasSuffix(message, "context deadline exceeded"): // of the runtime's list; other reasons are the disk's
 		return "Image garbage collection failed: " + message, "kubelet"
-	case reason == "FailedCreatePodContainer" && strings.Contains(message, "waiting for systemd to "): // what made the kubelet's own call of libcontainer fail
-		return message, "kubelet"
 	}
 	writer = tools.MonitoredBy(from)
 	if kernelReasons[reason] && !strings.HasPrefix(from, "kubelet") {

@@ -156,8 +156,9 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 		dst = k.appendCrashLoop(dst, at)
 	}
 	before := len(dst)
-	if k.level == "Warning" && strings.HasPrefix(k.from, "kubelet") {
+	if k.level == "Warning" && k.byKubelet() {
 		dst = refused.Append(dst, k.message, at, k.quotes)
+		dst = k.appendServed(dst, at)
 	}
 	refused, call := len(dst), k.failedCall()
 	if call != "" {
@@ -179,8 +180,11 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	before = len(dst)
 	dst = appendRepeated(dst, line, writer, at, k.quotes)
 	for i := before; i < len(dst); i++ {
-		if dst[i].Kind == event.KindGCFailed {
+		switch dst[i].Kind {
+		case event.KindGCFailed:
 			dst[i].AddNumber(event.FieldRepeats, k.count)
+		case event.KindNetdevBusy:
+			dst[i].AddNumber(event.FieldCount, k.count)
 		}
 	}
 	return dst

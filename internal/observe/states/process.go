@@ -36,6 +36,7 @@ type processes struct {
 	self, youngest   event.Time  // when ps was started, and the last of all
 	selfClock        string      // when ps, or what its output went through, was started, where that is no whole date: 18:22
 	lastClock        string      // the latest time of day at which a process was started: 09:17
+	tree             []int       // the latest process at each depth, as ps f draws them
 	row              event.Quote // of the latest row
 	first            bool        // it is the first of its process
 	told             bool        // it made the latest of events
@@ -101,7 +102,10 @@ func (p *processes) readRow(e *snapshots.Datum) processRow {
 	if r.args = last.Value; last.Key != "CMD" && last.Key != "COMMAND" && last.Key != "ARGS" {
 		r.args = column(e, "ARGS", "CMD", "COMMAND", "COMM")
 	}
-	r.args = withoutTree(r.args)
+	if r.state == "" && strings.HasSuffix(r.args, "] <defunct>") { // ps -ef has no column of states
+		r.state = "Z"
+	}
+	r.args = p.cutTree(&r)
 	r.comm = commandName(e, r.args)
 	if r.args == "-" {
 		r.args, r.comm = p.last.args, p.last.comm
@@ -321,11 +325,20 @@ func networkDaemon(comm string) string {
 // clipText bounds a command line in a field; the evidence has all of it.
 func clipText(args string) string { return args[:min(len(args), 500)] }
 
-// withoutTree takes off what ps f draws before the command of a child: |   \_ runc init.
-func withoutTree(args string) string {
-	if before, command, ok := strings.Cut(args, `\_ `); ok && strings.Trim(before, " |") == "" {
-		return command
+// cutTree takes off what ps f draws before the command of a child, four signs for each generation.
+// The parent of a row is the latest process of the generation before:
+//
+//	|   \_ runc init
+func (p *processes) cutTree(r *processRow) (args string) {
+	before, args, drawn := strings.Cut(r.args, `\_ `)
+	if drawn = drawn && strings.Trim(before, " |") == ""; !drawn {
+		before, args = "", r.args
 	}
+	depth := (len(before) + 3) / 4
+	if drawn && r.ppid == "" && depth > 0 && depth <= len(p.tree) {
+		r.ppid = strconv.Itoa(p.tree[depth-1])
+	}
+	p.tree = append(p.tree[:min(depth, len(p.tree))], r.pid)
 	return args
 }
 
@@ -520,6 +533,24 @@ func ageByDay(e *event.Event, lastClock string) (age time.Duration, ok bool) {
 	return age, err == nil && age > 0
 }
 
+// shims are the numbers of the shims of a listing.
+func (p *processes) shims() map[string]bool {
+	all := map[string]bool{}
+	for i := range p.events {
+		if e := &p.events[i]; e.Component == "shim" {
+			all[strconv.Itoa(e.IDs.PID)] = true
+		}
+	}
+	return all
+}
+
+// isZombie says that a process has ended and waits for its parent to collect it: all of its threads
+// have.
+func isZombie(e *event.Event) bool {
+	state := e.FieldText(event.FieldState)
+	return strings.HasPrefix(state, "Z") && !strings.Contains(state, "l")
+}
+
 // finishListing gives the events their times and adds what was counted. The listing was made when
 // ps itself was started, or when the line before it says.
 func (p *processes) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
@@ -531,10 +562,15 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 	} else if !at.Known {
 		at = p.youngest // it was there
 	}
+	shims := p.shims()
 	for i := range p.events {
 		e := &p.events[i]
 		age, ok := ageByClock(e, p.selfClock)
-		if !ok && e.Component == "runc" { // of others it does not matter
+		unreaped := isZombie(e) && shims[e.FieldText(event.FieldPPID)]
+		if unreaped {
+			e.AddFields(event.FieldUnreaped.Bool(true))
+		}
+		if !ok && (e.Component == "runc" || unreaped) { // of others it does not matter
 			if age, ok = ageByDay(e, p.lastClock); ok {
 				e.Text += ", since " + e.FieldText(event.FieldSince)
 			}

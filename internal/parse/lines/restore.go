@@ -188,7 +188,7 @@ func withoutTicks(dst, line []byte) []byte {
 }
 
 // codeMarks are what pages put around code inside of a line: Markdown, Jira, HTML.
-var codeMarks = [...][2]string{{"``", "``"}, {"`", "`"}, {"{{", "}}"}, {"<code>", "</code>"}, {"<tt>", "</tt>"}}
+var codeMarks = [...][2]string{{"```", "```"}, {"``", "``"}, {"`", "`"}, {"{{", "}}"}, {"<code>", "</code>"}, {"<tt>", "</tt>"}}
 
 // WholeCode is the text of a line that is code as a whole, behind the marks of a quotation or of a
 // list; nil for any other line, and for code of less than four words, which is a name or a command.

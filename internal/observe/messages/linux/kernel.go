@@ -41,6 +41,7 @@ var Table = table.Table{
 		{[]string{" failed on NFSv4 server "}, nfsStateLost},
 		{[]string{" has not responded in "}, cifsServer},
 		{[]string{" has not responded in the last "}, glusterServer},
+		{[]string{") was lost; in progress operations using this service will wait ", ": Connection restored to "}, lustreServer},
 		{append(scan.WithEach("ceph: [", scan.Hex, ""), "ceph: mds"), cephServer},
 		{[]string{"libceph: osd", "libceph: mon", "libceph: mds"}, cephConnection},
 		{
@@ -232,17 +233,18 @@ func nfsStateLost(r *event.Record) (event.Event, bool) {
 //
 //	CIFS: VFS: \\\\10.0.0.7 has not responded in 180 seconds. Reconnecting...
 //	CIFS VFS: Server 10.0.0.7 has not responded in 120 seconds. Reconnecting...      up to 5.4
+//	CIFS: VFS: \\ has not responded in 180 seconds. Reconnecting...      before it has mounted
 func cifsServer(r *event.Record) (event.Event, bool) {
 	before, _, ok := strings.Cut(r.Message(), " has not responded in ")
 	words := strings.Fields(before)
 	if !ok || len(words) < 2 || !strings.Contains(before, "CIFS") {
 		return event.Event{}, false
 	}
-	server := strings.TrimLeft(words[len(words)-1], `\`)
+	server := cmp.Or(strings.TrimLeft(words[len(words)-1], `\`), "without a name")
 	return event.New(
 		event.KindServerSilent, "the SMB server "+server+" does not answer", event.FieldProtocol.Text("cifs"),
 		event.FieldServer.Text(server), event.FieldGaveUp.Bool(false),
-	), server != ""
+	), true
 }
 
 // cephServer is fs/ceph/mds_client.c's word on a server of metadata:
@@ -325,11 +327,35 @@ func glusterServer(r *event.Record) (event.Event, bool) {
 	), ok && found && server != ""
 }
 
+// lustreServer is the word of Lustre's client (lustre/ptlrpc/import.c) on a target that did not
+// answer in time. What touches its files waits until the connection is back; of servers that it
+// merely asks where the others are (MGS) nothing waits, and it says "will fail":
+//
+//	Lustre: work-OST0004-osc-ffff8810: Connection to work-OST0004 (at 10.0.1.5@o2ib) was lost; in progress operations using this service will wait for recovery to complete
+//	Lustre: work-OST0004-osc-ffff8810: Connection restored to work-OST0004 (at 10.0.1.5@o2ib)      since 2.10 only "to 10.0.1.5@tcp"
+func lustreServer(r *event.Record) (event.Event, bool) {
+	client, said, ok := strings.Cut(scan.After(r.Message(), "Lustre: "), ": Connection ")
+	server, _, target := strings.Cut(client, "-osc-")
+	if !target {
+		server, _, target = strings.Cut(client, "-mdc-")
+	}
+	e := event.Event{
+		Kind: event.KindServerSilent, Fields: []event.Field{event.FieldProtocol.Text("lustre"), event.FieldServer.Text(server)},
+		Span: event.Span{Key: "lustre/" + client, State: true, Edge: event.End},
+		Text: "the Lustre server " + server + " answers again",
+	}
+	if !strings.HasPrefix(said, "restored to ") {
+		e.Span.Edge, e.Text = event.Begin, "the Lustre server "+server+" does not answer"
+		e.AddFields(event.FieldGaveUp.Bool(false))
+	}
+	return e, ok && target
+}
+
 // softLockup is the line of kernel/watchdog.c, every 20 s or so while it lasts:
 //
 //	[NMI ]watchdog: BUG: soft lockup - CPU#19 stuck for 22s! [migration/19:104]
 func softLockup(r *event.Record) (event.Event, bool) {
-	cpu := scan.Digits(scan.After(r.Raw, "BUG: soft lockup - CPU#"))
+	cpu := scan.Digits(scan.After(r.Raw, "BUG: soft lockup - CPU#", "BUG: soft lockup. - CPU#")) // as read from a picture
 	seconds, err := strconv.Atoi(scan.Digits(scan.After(r.Raw, " stuck for ")))
 	if cpu == "" || err != nil {
 		return event.Event{}, false

@@ -15,10 +15,10 @@ var Runc = table.Table{
 	Component: "runc",
 	Relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd"},
 	Rows: []table.Row{
-		{[]string{"unable to freeze", "unable to thaw"}, freezeFailed},
+		{[]string{"unable to freeze", "unable to thaw", "cgroup unexpectedly frozen"}, freezeFailed},
 		{
 			[]string{
-				"OCI runtime exec failed", "OCI runtime create failed", "OCI runtime start failed", "OCI runtime state failed",
+				"OCI runtime error: ", "oci runtime error: ", "OCI runtime exec failed", "OCI runtime create failed", "OCI runtime start failed", "OCI runtime state failed",
 				"starting container process caused", "unable to start container process", "runc did not terminate s",
 				"init seccomp caused", "executable file not found in", "nvidia-container-cli: ",
 			},
@@ -32,13 +32,17 @@ var Runc = table.Table{
 }
 
 // freezeFailed: … caused: unable to freeze (runc ≥ 1.0-rc93, after trying for some seconds). Before
-// runc says so it thaws the cgroup again.
+// runc says so it thaws the cgroup again. Into a cgroup that is there already, and frozen, it puts
+// no container (≥ 1.1), nor does crun (≥ 1.28): container's cgroup unexpectedly frozen
 func freezeFailed(r *event.Record) (event.Event, bool) {
-	verb := "freeze"
-	if strings.Contains(r.Raw, "unable to thaw") {
-		verb = "thaw"
+	verb, says := "freeze", "runc cannot freeze a cgroup"
+	switch {
+	case strings.Contains(r.Raw, "unable to thaw"):
+		verb, says = "thaw", "runc cannot thaw a cgroup"
+	case strings.Contains(r.Raw, "unexpectedly frozen"):
+		verb, says = "use", "the cgroup in which runc shall make a container is frozen"
 	}
-	e := event.New(event.KindFreezeFailed, "runc cannot "+verb+" a cgroup", event.FieldVerb.Text(verb))
+	e := event.New(event.KindFreezeFailed, says, event.FieldVerb.Text(verb))
 	e.IDs.Container = scan.FindID(r.Raw)
 	return e, true
 }

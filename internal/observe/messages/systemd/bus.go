@@ -18,7 +18,7 @@ var Bus = table.Table{
 	Rows: []table.Row{
 		{[]string{"maximum number of active connections", "exceeded its ", "disconnected as it does not have the resources", "maximum number of pending replies for "}, busLimit},
 		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out", "login1 timed out", "StartServiceByName for "}, activationTimeout},
-		{[]string{"Argument list too long"}, unitsFull},
+		{[]string{"Argument list too long", "manager has too many units"}, unitsFull},
 		{[]string{"destination has a full message queue"}, busQueueFull},
 		{systemdWaits, systemdTimeout},
 		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, busCallTimeout},

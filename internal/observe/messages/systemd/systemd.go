@@ -183,9 +183,12 @@ func ListsSomeUnits(file string) bool {
 //
 //	Failed to start transient scope unit: Argument list too long
 //	[system] Activation via systemd failed for unit 'polkit.service': Argument list too long
+//	cannot add name, manager has too many units: Argument list too long      (PID 1, ≥ 246)
+//	Cannot add name, manager has too many units.      (≥ 256)
 func unitsFull(r *event.Record) (event.Event, bool) {
 	return event.New(event.KindUnitsFull, "systemd takes no more units"),
-		scan.ContainsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long", "Activation via systemd failed for unit "})
+		scan.ContainsAny(r.Raw, []string{"Failed to start transient ", "unit: Argument list too long", "Activation via systemd failed for unit "}) ||
+			strings.Contains(r.Raw, "manager has too many units") && (table.FromServiceManager(r) || r.Unit == "") && r.PID <= 1 // no user's manager
 }
 
 // splitUnitLine splits what systemd says of a service: its unit, as containerd, and what happened

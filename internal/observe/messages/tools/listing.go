@@ -24,6 +24,7 @@ var Listings = table.Table{
 		{[]string{" GNU/Linux"}, unameMachine},
 		{scan.WithDigit("memory\t", ""), memoryCgroups},
 		{cookieDates, udevCookie},
+		{[]string{" semaphores with keys prefixed by "}, udevCookiesEnded},
 		{[]string{"containerd-shim"}, shimProcess},
 	},
 }
@@ -242,4 +243,18 @@ func udevCookie(r *event.Record) (event.Event, bool) {
 			event.FieldCookie.Text(words[0]), event.FieldValue.Int(value),
 		}, Text: "cookie " + words[0] + " is not complete",
 	}, err == nil && value > 0
+}
+
+// udevCookiesEnded is what dmsetup udevcomplete_all says of the cookies that it has completed, in
+// place of the rules that should have:
+//
+//	2 semaphores with keys prefixed by 3405 (0xd4d) destroyed. 0 skipped.
+func udevCookiesEnded(r *event.Record) (event.Event, bool) {
+	before, rest, ok := strings.Cut(r.Message(), " semaphores with keys prefixed by 3405 (0xd4d)")
+	ended, err := strconv.Atoi(before[strings.LastIndexByte(before, ' ')+1:])
+	return event.Event{
+		Kind: event.KindUdevCookie, Component: "udev", Source: "udevcookies",
+		Fields: []event.Field{event.FieldValue.Int(ended)},
+		Text:   strconv.Itoa(ended) + " cookies were not complete, until dmsetup completed them",
+	}, ok && err == nil && ended > 0 && strings.HasPrefix(rest, " destroyed")
 }
