@@ -20,6 +20,7 @@ const (
 	KindShimStart     Kind = "shim.start"
 	KindShimGone      Kind = "shim.gone"
 	KindGuestLost     Kind = "shim.guest-lost"
+	KindEventUnsent   Kind = "shim.event-unsent"
 	KindFreezeFailed  Kind = "runc.freeze-failed"
 	KindDumpWritten   Kind = "dump.written"
 	KindClientGaveUp  Kind = "dockerd.client-gave-up"
@@ -94,6 +95,10 @@ var runtimeKinds = []KindInfo{
 	{Kind: KindStateTimeout, About: "the shim did not answer State within 2 s", IDs: ofContainer},
 	{Kind: KindStateUnasked, About: "a client of containerd waited no longer for a task, whose shim had not answered State yet", IDs: ofContainer},
 	{Kind: KindAnswerLate, About: "an answer between containerd and a shim came after its caller had stopped waiting for it", IDs: ofLine},
+	{Kind: KindEventUnsent, About: "a shim could not hand an event over to containerd, as that of the end of a container", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldError, "as written"),
+		text(FieldWhat, "topic of the event, as /tasks/exit; absent where the line does not say"),
+	}},
 	{Kind: KindExitLost, About: "CRI-O finds no exit code of a container that has ended: its conmon has written none", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldError, "as written"),
 	}},

@@ -24,7 +24,7 @@ func TestTranscripts(t *testing.T) {
 			"ps aux | grep runc",
 			"root     27916  0.0  0.0 1079876 11208 ?       Dsl  Nov29   0:00 /usr/local/bin/runc init\n" +
 				"root     30112  0.0  0.0 112812   976 pts/0    S+   10:02   0:00 grep --color=auto runc\n",
-			[]string{"1 process runc init is running, state D, since Nov29"},
+			[]string{"1 process runc init is in state D, since Nov29"},
 		},
 		{
 			"df -h /run", "Filesystem      Size  Used Avail Use% Mounted on\ntmpfs           395M  395M     0 100% /run\n",

@@ -74,8 +74,8 @@ var kubeletCalls = map[string]string{
 	"FailedPodSandBoxStatus": "PodSandboxStatus",
 }
 
-// kubeletWarns are the reasons of Warnings that the kubelet alone gives, for prints that do not show
-// the source.
+// kubeletWarns are the reasons of Warnings that the kubelet alone gives, for prints that do not
+// show the source.
 var kubeletWarns = map[string]bool{
 	"Failed": true, "FailedCreatePodSandBox": true, "FailedCreatePodContainer": true, "FailedKillPod": true,
 	"FailedPodSandBoxStatus": true, "FailedSync": true, "FailedMount": true,

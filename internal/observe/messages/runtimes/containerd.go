@@ -66,6 +66,7 @@ var Containerd = table.Table{
 			table.Says(event.KindAnswerLate, "answers between containerd and a shim come after their callers have stopped waiting", "ttrpc: received message"),
 		},
 		{[]string{"Shim ttrpc connection closed when stopping "}, shimClosed},
+		{[]string{"post event", " from queue because of retry count"}, eventUnsent},
 		{[]string{"if oom event occurred"}, oomUnknown},
 		{[]string{"failed to deactivate mounts"}, mountsLeft},
 		{[]string{"failed to cleanup rootfs mount"}, rootfsLeft},
@@ -427,6 +428,26 @@ func shimClosed(r *event.Record) (event.Event, bool) {
 	}
 	e.AddText(event.FieldError, table.ErrorOf(r))
 	return e, ok
+}
+
+// eventUnsent is a shim that could not hand an event over to containerd. That of containerd 1.0 to
+// 1.7 (runtime v1) tries once, the others six times:
+//
+//	error post event error="failed to publish event" namespace=k8s.io path=/run/containerd/…
+//	error post event error="context deadline exceeded"
+//	error evicting /tasks/exit from queue because of retry count
+func eventUnsent(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	e := event.New(event.KindEventUnsent, "a shim could not hand an event over to containerd")
+	e.Component = "shim"
+	if rest, ok := strings.CutPrefix(text, "evicting "); ok {
+		topic := scan.FirstWord(rest)
+		e.Text = "a shim has given up handing an event over to containerd (" + topic + ")"
+		e.AddText(event.FieldWhat, topic)
+		return e, strings.HasPrefix(topic, "/")
+	}
+	e.AddText(event.FieldError, table.ErrorOf(r))
+	return e, text == "post event" && table.ErrorOf(r) != ""
 }
 
 // stopRepeated is a container that was told to end before and has not (≥ 1.7.24, 2.0):
