@@ -135,6 +135,7 @@ const (
 	FieldMute           Key = "mute"
 	FieldName           Key = "name"
 	FieldNetlink        Key = "netlink"
+	FieldNetns          Key = "netns"
 	FieldNetwork        Key = "network"
 	FieldNever          Key = "never"
 	FieldNoFile         Key = "no_file"

@@ -32,7 +32,7 @@ var waitingFor = []FieldInfo{
 		"shim", "ttrpc", "ttrpc-send", "ttrpc-receive", "sandbox", "containerd", "cri", "docker-api", "runc", "conmon", "container-stop", "exec", "nsenter",
 		"umount", "fsync", "file", "file-lock", "mount-command", "udev", "netlink-recv", "cni-daemon", "cni-plugin", "device-plugin", "dbus",
 		"bolt-sync", "bolt-lock", "nri-sync", "nri-update", "nri-block", "nri-adaptation", "nri-lock", "nri-plugin", "mount-manager",
-		"metrics-add", "metrics-collect", "metrics-lock", "own-lock", "service-lock", "exit-lock", "reap", "reap-lock", "syscall"),
+		"metrics-add", "metrics-collect", "metrics-lock", "own-lock", "service-lock", "exit-lock", "reap", "reap-lock", "seccomp-pipe", "syscall"),
 	text(FieldRPC, "the method that it called there"),
 }
 

@@ -28,6 +28,7 @@ var callFields = slices.Concat([]FieldInfo{
 var tracedFields = []FieldInfo{
 	text(FieldPath, "that the call works on"),
 	truth(FieldRootfs, "whether the path is the root of a container"),
+	truth(FieldNetns, "whether it makes a network namespace; absent otherwise"),
 	text(FieldResult, "as strace prints it"),
 	text(FieldErrno, "as EINVAL"),
 	truth(FieldDelayed, "whether strace delayed it"),

@@ -650,7 +650,7 @@ func isLateRunc(e *event.Event) bool {
 }
 
 // briefVerbs are runc's commands that end at once; lateRunc is an age at which one of them hangs.
-var briefVerbs = []string{"create", "start", "delete", "kill", "update", "pause", "resume", "state"}
+var briefVerbs = []string{"create", "start", "delete", "kill", "update", "pause", "resume", "state", "init"}
 
 const lateRunc = 10 * time.Minute
 

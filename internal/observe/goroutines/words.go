@@ -81,6 +81,7 @@ var doingTexts = map[string]string{
 	"reap":            "waiting to hand on the exit of a process",
 	"reap-lock":       "waiting to hand on the exit of a process",
 	"ttrpc-send":      "sending to the shim",
+	"seccomp-pipe":    "writing its seccomp filter into a pipe",
 	stuckInCall:       "stuck in a system call",
 }
 

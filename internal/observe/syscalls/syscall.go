@@ -44,6 +44,7 @@ func tracedLeast() map[string]time.Duration {
 	for name := range lookingCalls {
 		least[name] = slowSyscall
 	}
+	least["unshare"] = slowSyscall
 	return least
 }
 
@@ -65,7 +66,8 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 		h = &handle{}
 	}
 	memory := s.Name == "read" && s.Unfinished && memoryFile.MatchString(h.path)
-	if !kernelwait.Calls[s.Name] && !lookingCalls[s.Name] && !memory || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
+	network := s.Name == "unshare" && strings.Contains(s.Args, "CLONE_NEWNET")
+	if !kernelwait.Calls[s.Name] && !lookingCalls[s.Name] && !memory && !network || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
 		return event.Event{}, false
 	}
 	if !s.HasDuration && !s.Unfinished && s.EndPos == s.Pos {
@@ -100,6 +102,9 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 	}
 	if s.Delayed {
 		e.AddFields(event.FieldTester.Text("a delay that strace injected"))
+	}
+	if network {
+		e.AddFields(event.FieldNetns.Bool(true))
 	}
 	e.AddText(event.FieldPath, target)
 	if s.HasDuration {
