@@ -142,7 +142,7 @@ func TestPastedStatus(t *testing.T) {
 			for _, e := range inc.Timeline.Events {
 				got = append(got, fmt.Sprintf("%s %s %d %s", e.Kind, e.Component, e.IDs.PID, e.Text))
 			}
-			require.Equal(t, []string{"process shim 4711 containerd-shim is running, state D"}, got)
+			require.Equal(t, []string{"process shim 4711 containerd-shim is in state D"}, got)
 			checkLaws(t, file, inc)
 			checkDeclared(t, inc)
 		})
