@@ -573,7 +573,7 @@ func isRoutine(e *event.Event) bool {
 	case event.KindProcess:
 		state := e.FieldText(event.FieldState)
 		waits := slices.Contains(standingWaits, e.FieldText(event.FieldWaits))
-		return !waits && !strings.HasPrefix(state, "D") && !strings.HasPrefix(state, "T") && !isBusyDaemon(e) && !isLateRunc(e)
+		return !waits && !strings.HasPrefix(state, "D") && !strings.HasPrefix(state, "T") && !(strings.HasPrefix(state, "t") && slices.Contains(chainOfCalls, e.Component)) && !isBusyDaemon(e) && !isLateRunc(e)
 	case event.KindSyscall:
 		return !e.Open && e.Duration() < slowAnswer
 	case event.KindGoroutine, event.KindLockWait:

@@ -211,23 +211,24 @@ func readSigns(events []*event.Event, coverage []Coverage) *signs {
 	return s
 }
 
-// addComplaint adds a complaint. A line with an age below its own threshold is none.
+// addComplaint adds a complaint. A line with an age below its own threshold is none; one that is
+// cut before its age goes on with the complaint before it, or shows the threshold alone.
 func (s *signs) addComplaint(e *event.Event) {
 	if e.FieldText(event.FieldNever) == "true" {
 		s.never = append(s.never, e)
 		return
 	}
-	age, ok := e.FieldDuration(event.FieldAge)
-	if !ok {
+	threshold, _ := e.FieldDuration(event.FieldThreshold)
+	threshold = max(threshold, relistThreshold) // where a line names it, it is that or ten minutes
+	start := e.Start.T.Add(-threshold)
+	if age, aged := e.FieldDuration(event.FieldAge); aged && age < threshold {
 		return
+	} else if aged {
+		start = e.Start.T.Add(-age)
+	} else if n := len(s.complaints); n > 0 && e.Start.T.Sub(s.complaints[n-1].Start.T) <= 2*complaintPause {
+		start = s.complaints[n-1].start
 	}
-	threshold, ok := e.FieldDuration(event.FieldThreshold)
-	if !ok {
-		threshold = relistThreshold
-	}
-	if age >= threshold {
-		s.complaints = append(s.complaints, complaint{e, e.Start.T.Add(-age), threshold})
-	}
+	s.complaints = append(s.complaints, complaint{e, start, threshold})
 }
 
 // addNotReady adds the complaint about PLEG that a condition gives as its reason. One of the API

@@ -129,8 +129,7 @@ var waits = []struct {
 	{doing: "reap", frames: []string{"shim.Reap"}},
 	{doing: "reap-lock", frames: []string{"shim.(*Monitor).Unsubscribe", "shim.(*Monitor).Wait"}, lock: true},
 	{doing: "runc", frames: []string{"go-runc.(*Runc)."}},
-	// runc init, which reads the pipe only when all is in it (1.0-rc93): 64 KiB are enough, 4 KiB
-	// are not
+	// runc init of 1.0-rc93, which reads the pipe only when all is in it
 	{doing: "seccomp-pipe", frames: []string{"(*ScmpFilter).ExportBPF"}, state: "syscall"},
 	// an answer is there, and cannot be given to its caller
 	{doing: "ttrpc-receive", frames: []string{"ttrpc.(*Client).getStream", "ttrpc.(*Client).receiveLoop"}, lock: true},

@@ -126,6 +126,7 @@ var runtimeTexts = []string{" initialized, version: ", "Container runtime initia
 //	≥ 1.21  "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.1s ago; threshold is 3m0s"
 //	≥ 1.13  … pleg has yet to be successful
 //	≤ 1.12  … last seen active 2562047h47m16.854775807s ago (the zero time)
+//	any     … PLEG is not healthy: pleg was last seen act>      (of a pager; systemctl status has … or ...)
 func PLEGUnhealthy(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	if strings.Contains(r.Raw, "Node became not ready") || strings.Contains(text, "setters.go") {
@@ -141,8 +142,8 @@ func PLEGUnhealthy(r *event.Record) (event.Event, bool) {
 		e.Text = "no relist has succeeded since the kubelet started"
 		return e, true
 	}
-	if !ok {
-		return event.Event{}, false
+	if !ok { // cut at the width of a terminal
+		return e, strings.Contains(text, "PLEG is not healthy: pleg was last ")
 	}
 	e.Fields = []event.Field{event.FieldAge.Duration(age)}
 	if r.Quiet > age-time.Second && r.Quiet < age+time.Minute {

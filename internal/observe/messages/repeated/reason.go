@@ -120,7 +120,7 @@ var failures = []failure{
 	{"cni-no-daemon", ofNetwork, []sign{
 		{[]string{"dial tcp 127.0.0.1:", "dial tcp [::1]:"}, withEach(daemonPorts, ": connect: connection refused")},
 		{[]string{"dial unix "}, daemonSockets, []string{": connect: "}},
-		anyOf("failed to create cilium agent client"),
+		anyOf("failed to create cilium agent client", "Network gRPC call: rpc error: code = Unavailable"), // cilium, aws-cni
 	}},
 	{"cni-no-api-server", ofNetwork, []sign{
 		{askers, []string{":443/", ":443:", ":6443/", ":6443:"}, []string{

@@ -33,7 +33,7 @@ var Runc = table.Table{
 
 // freezeFailed: … caused: unable to freeze (runc ≥ 1.0-rc93, after trying for some seconds). Before
 // runc says so it thaws the cgroup again. Into a cgroup that is there already, and frozen, it puts
-// no container (≥ 1.1), nor does crun (≥ 1.28): container's cgroup unexpectedly frozen
+// no container (≥ 1.1), nor does crun (≥ 1.28): "container's cgroup unexpectedly frozen".
 func freezeFailed(r *event.Record) (event.Event, bool) {
 	verb, says := "freeze", "runc cannot freeze a cgroup"
 	switch {

@@ -1,6 +1,8 @@
 package table
 
 import (
+	"strings"
+
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
@@ -20,7 +22,24 @@ func IsDeadline(s string) bool {
 	return scan.ContainsAny(s, []string{
 		"context deadline exceeded", "DeadlineExceeded", "operation timeout", "requests that are timing out in CRI-O",
 		"did not start before the specified timeout",
-	})
+	}) || isCutDeadline(s)
+}
+
+// isCutDeadline tells such an error in a line that a pager, or systemctl status, has cut at the
+// width of a terminal ("rpc error: code = DeadlineExc>").
+func isCutDeadline(s string) bool {
+	for _, mark := range []string{">", "…", "..."} {
+		said, cut := strings.CutSuffix(s, mark)
+		if !cut {
+			continue
+		}
+		for _, whole := range []string{"code = DeadlineExceeded", "context deadline exceeded"} {
+			if i := strings.LastIndex(said, whole[:len("code = De")]); i >= 0 && strings.HasPrefix(whole, said[i:]) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Clip bounds a text of others in a field.
