@@ -253,7 +253,8 @@ func nodePressure(of string, conditions ...string) func(*event.Record) (event.Ev
 }
 
 // nodeConditions is what the eviction manager says at each of its turns, of what it finds and of
-// what it still reports: "node conditions - observed", "node conditions - transition period not met".
+// what it still reports: "node conditions - observed", "node conditions - transition period not
+// met".
 const nodeConditions = "node conditions - "
 
 // evictions are what the eviction manager says when it acts. Up to 1.20 the resource, or the pod,
@@ -412,7 +413,7 @@ func podRelist(r *event.Record) (event.Event, bool) {
 func podRelistFailed(r *event.Record) (event.Event, bool) {
 	reason := table.ErrorOf(r)
 	e := event.New(event.KindPodRelistFailed, "PLEG could not look at one pod", table.ErrorFields(reason)...)
-	e.AddFields(tooLargeFields(reason)...)
+	e.AddFields(repeated.TooLarge(reason)...)
 	e.AddFields(repeated.LostRuntime(reason)...)
 	e.IDs.PodUID = r.Value("podUID")
 	return e, e.IDs.PodUID != "" && reason != ""
