@@ -49,7 +49,7 @@ const Unnamed = "unnamed"
 // criFailures are what the error of a failed call of the CRI says that it lacks: a part of the
 // runtime, or what the network plugin of the pods (CNI) needs.
 var criFailures = []string{
-	"pause-image", "runtime-program", "runtime-helper", "cgroup-driver",
+	"pause-image", "runtime-program", "runtime-helper", "runtime-handler", "cgroup-driver",
 	"cni-no-daemon", "cni-silent", "cni-killed", "cni-no-file", "cni-damaged-file", "cni-crashed", "cni-no-program", "cni-no-device", "cni-old-bridge",
 	"cni-no-address", "cni-unauthorized", "cni-no-api-server",
 }
@@ -152,6 +152,7 @@ var kubeletKinds = []KindInfo{
 	{Kind: KindRestartWanted, About: "the kubelet has a reason of its own to kill a container: a failed probe, a changed definition", IDs: ofPod},
 	{Kind: KindSlowDU, About: "cAdvisor measures how much directories hold", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDirs, "the directories"),
+		length(FieldTook, "how long it took, as the line says it"),
 	}},
 	{Kind: KindPIDPressure, About: "the kubelet finds the node short of process ids", IDs: ofLine},
 	{Kind: KindRuntimeOperation, About: "the kubelet's calls of one type since it started, by its metrics", Fields: []FieldInfo{
@@ -202,6 +203,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldMessage, "as the runtime gives it"),
 		truth(FieldCaller, "whether the sync of a pod says so, which waits for it; absent otherwise"),
 		truth(FieldAnswered, "whether it is the runtime's own answer to crictl info; absent otherwise"),
+		truth(FieldTold, "whether it stands without time and writer, as people quote it; absent otherwise"),
 	}},
 	{Kind: KindPressure, About: "the kubelet reports pressure as a condition of its node", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldOf, "what the node is short of; of process ids kubelet.pid-pressure tells", "disk", "memory"),

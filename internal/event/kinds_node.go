@@ -1,5 +1,7 @@
 package event
 
+import "slices"
+
 // Kinds of a node's state, of its logs, and of what plegdiag collect met on it.
 const (
 	KindFact          Kind = "fact"
@@ -53,7 +55,7 @@ var nodeKinds = []KindInfo{
 		measure(FieldSeconds, "seconds", "for which it was held up"),
 	}},
 	{Kind: KindTunnelBroken, About: "the tunnel through which the API server reaches the nodes does not carry what it sends", IDs: ofLine, Fields: []FieldInfo{
-		oneOf(FieldWhat, "no agent of a node is connected; nobody has answered through it within 30 s; or an agent does not reach its server", "no-agent", "unanswered", "agent"),
+		oneOf(FieldWhat, "no agent of a node is connected; nobody has answered through it within 30 s; the proxy of k3s or rke2 finds no way to the node; or an agent does not reach its server", "no-agent", "unanswered", "proxy", "agent"),
 		text(FieldTarget, "for whom it was, as 10.0.0.26:10250"),
 		text(FieldError, "of the agent, as written"),
 	}},
@@ -205,12 +207,12 @@ var commandKinds = []KindInfo{
 		length(FieldTook, "where time measured it"),
 		truth(FieldTold, "whether somebody only says so, in words"),
 	}},
-	{Kind: KindCommandFailed, About: "a command whose daemon did not answer in time, or could not be reached", IDs: ofContainer, Fields: []FieldInfo{
+	{Kind: KindCommandFailed, About: "a command whose daemon did not answer in time, could not be reached, or had too much to say", IDs: ofContainer, Fields: slices.Concat([]FieldInfo{
 		text(FieldProgram, "as docker"),
 		text(FieldError, "as printed"),
 		truth(FieldDeadline, "whether it ran into its time limit"),
 		truth(FieldRefused, "whether nobody listens at the socket, or it is not there"),
-	}},
+	}, tooLarge)},
 }
 
 var collectKinds = []KindInfo{

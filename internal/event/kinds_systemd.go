@@ -116,6 +116,7 @@ var systemdKinds = []KindInfo{
 	{Kind: KindUnitExit, About: "the main process of a runtime, the kubelet or a service that they need ended, and nobody had asked for it", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime, backAfter,
 		text(FieldHow, "as killed 9/KILL or oom-kill"),
+		truth(FieldAgain, "true where systemd starts it again by itself, within a minute of it"),
 	}},
 	{Kind: KindUnitTimeout, About: "such a unit took longer than systemd allows", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime, backAfter,

@@ -122,6 +122,7 @@ func Build(in Input, o Options) *Timeline {
 	events = restarts.MarkRunning(events)
 	restarts.MarkRestarting(events, restarted)
 	restarts.EndStarts(events, tl.endOfFile)
+	restarts.MarkTriedAgain(events)
 	waits.BoundByLog(events, restarted)
 	events = joinDumps(events, restarted)
 	scopes.MarkAnswered(events)

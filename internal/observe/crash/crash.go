@@ -30,10 +30,15 @@ func Event(program, how, reason string) event.Event {
 	e := event.New(event.KindCrash, program+" "+how+": "+reason, event.FieldReason.Text(reason))
 	if isDatabaseDamaged(reason) {
 		says, _, _ := strings.Cut(reason, " (key[") // the keys themselves are long
-		e.Text = program + " " + how + ": its database (bbolt) is damaged: " + says
-		e.AddFields(event.FieldDamaged.Bool(true))
+		MarkDamaged(&e, program, how, says)
 	}
 	return e
+}
+
+// MarkDamaged says in the event of a program's end that it ended in its own database.
+func MarkDamaged(e *event.Event, program, how, says string) {
+	e.Text = program + " " + how + ": its database (bbolt) is damaged: " + says
+	e.AddFields(event.FieldDamaged.Bool(true))
 }
 
 // isDatabaseDamaged says that bbolt does not understand its own file (go.etcd.io/bbolt, and

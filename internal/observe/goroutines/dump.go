@@ -430,9 +430,33 @@ func (o *dumpObserver) deadlockEvent(c stackdump.Cycle) event.Event {
 // dump is no crash.
 func (o *dumpObserver) crashEvent() (event.Event, bool) {
 	e, ok := crash.Read(o.component, o.d.Crash.Text)
+	if _, known := e.Get(event.FieldDamaged); ok && !known && o.endsInDatabase() {
+		crash.MarkDamaged(&e, o.component, "crashes", e.FieldText(event.FieldReason))
+	}
 	e.Component, e.Source = o.component, "goroutines."+o.component
 	e.Evidence = []event.Quote{o.d.Crash}
 	return e, ok && o.component != ""
+}
+
+// endsInDatabase says that the goroutine that ended the program did so in bbolt, which trusts what
+// it finds in its file: an index out of range, or a fault where a page should be.
+//
+//	panic: runtime error: slice bounds out of range [::2407710372] with length 2147483647
+//	goroutine 24 [running]:
+//	github.com/containerd/containerd/vendor/go.etcd.io/bbolt.unsafeByteSlice(...)
+func (o *dumpObserver) endsInDatabase() bool {
+	for i := range o.d.Goroutines {
+		g := &o.d.Goroutines[i]
+		if g.State != "running" {
+			continue
+		}
+		for _, f := range g.Frames {
+			if f.Func != "panic" && !strings.HasPrefix(f.Func, "runtime.") {
+				return strings.Contains(f.Func, "go.etcd.io/bbolt.") || strings.Contains(f.Func, "boltdb/bolt.")
+			}
+		}
+	}
+	return false
 }
 
 // threadEvent is a program that gave up because it could make no thread. Whose process it was

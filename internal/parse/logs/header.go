@@ -206,7 +206,7 @@ func (h *header) scanForeign(b []byte) (n int) {
 	}
 	at := 0
 	switch unit, pid, end := lines.Tag(b); {
-	case end > 0 && (pid > 0 || string(unit) == "kernel"): // its stamp was cut off
+	case end > 0 && (pid > 0 || string(unit) == "kernel" || string(unit) == "systemd"): // its stamp was cut off
 		h.sameAsBefore = true
 		return h.setWriter(b, nil, unit, pid, end)
 	case end > 0 && lines.IsUnitName(string(unit)):

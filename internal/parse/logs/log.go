@@ -335,6 +335,9 @@ func (l *logReader) readContinuation(n int, raw, b []byte, s *scannedLine) bool 
 		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1 + l.more,
 		Time: l.last.time, Unit: cmp.Or(l.last.unit, l.section), Host: l.last.host, PID: l.last.pid,
 	}
+	if rec.Unit == "systemd" && l.last.pid == 1 && len(b) > 0 && (b[0] == ' ' || b[0] == '\t') { // whose messages have one line each
+		rec.Unit, rec.PID = "", 0
+	}
 	if name, ok := tailed.CutName(b); ok { // whoever wrote the lines before says nothing of what follows
 		l.last, l.status, l.section = writer{}, "", tailed.Writer(name)
 		return l.closeAll() && l.yield(event.Record{Pos: rec.Pos, Lines: rec.Lines}, nil)

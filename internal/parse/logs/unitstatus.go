@@ -3,6 +3,7 @@ package logs
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
@@ -44,13 +45,41 @@ func readStatusHead(line []byte) []byte {
 	return unit
 }
 
-// followStatus notes whose properties a line without a header is about.
+// statusProperties begin lines of a unit's status. The files of two of them name the unit, where
+// the first line is not there.
+var statusProperties = []string{
+	"Loaded: ", "Drop-In: ", "Active: ", "Docs: ", "Process: ", "Main PID: ", "Status: ", "Tasks: ", "Memory: ",
+	"CPU: ", "CGroup: ", "TriggeredBy: ", "Condition: ",
+}
+
+// followStatus notes whose properties a line without a header is about. Where they stand at the
+// left edge, as pages show them, they are known by their names.
 func (l *logReader) followStatus(b []byte) {
-	if unit := readStatusHead(b); unit != nil {
+	unit := readStatusHead(b)
+	text := bytes.TrimLeft(b, " \t")
+	switch is := lines.StartsWith(text, statusProperties...); {
+	case unit != nil:
 		l.status = string(unit)
-	} else if l.status != "" && len(b) > 0 && b[0] != ' ' && b[0] != '\t' {
+	case is && l.status == "":
+		l.status = unitOfFile(text)
+	case !is && len(b) > 0 && len(text) == len(b):
 		l.status = ""
 	}
+}
+
+// unitOfFile is the unit of a file that a property names; empty for any other property:
+//
+//	Loaded: loaded (/usr/lib/systemd/system/kubelet.service; enabled; vendor preset: disabled)
+//	Drop-In: /etc/systemd/system/kubelet.service.d
+func unitOfFile(property []byte) string {
+	name, rest, _ := strings.Cut(string(property), ": ")
+	file, _, _ := strings.Cut(strings.TrimPrefix(rest, "loaded ("), ";")
+	file = strings.TrimSuffix(strings.TrimSpace(file), ".d")
+	unit := file[strings.LastIndexByte(file, '/')+1:]
+	if name != "Loaded" && name != "Drop-In" || !strings.HasPrefix(file, "/") || !lines.IsUnitName(unit) {
+		return ""
+	}
+	return unit
 }
 
 // SniffStatus wants the first two lines of a unit's status.

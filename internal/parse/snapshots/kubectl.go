@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // kubectl prints events and conditions as rows of words. What a row says is found by the shapes of
@@ -316,6 +317,7 @@ func isEventName(w string) bool {
 // is told by its reason. Ok is false for a line that is no such row.
 //
 //	Ready  False  Tue, 10 Sep 2019 02:16:48 -0700  Tue, 10 Sep 2019 02:02:54 -0700  KubeletNotReady  PLEG is not …
+//	Ready  Unknown  Mon, 03 Aug ... 12:01  NodeStatusUnknown  Kubelet stopped posting node status.
 func CutCondition(line string) (fields []event.Pair, ok bool) {
 	if len(line) > maxRow {
 		return nil, false
@@ -334,7 +336,13 @@ func CutCondition(line string) (fields []event.Pair, ok bool) {
 	at++
 	beat, at, hasBeat := cutDate(line, words, at)
 	since, at, hasSince := cutDate(line, words, at)
-	if !hasBeat || !hasSince || at >= len(words) || !isReason(words[at].name) {
+	if !hasBeat || !hasSince { // somebody has left the dates out, or all but a few letters of them
+		at = slices.IndexFunc(words, func(w column) bool { return lines.StartsWith([]byte(w.name), "Kubelet", "NodeStatus") })
+		if at < 0 || at > longestDates || kind == "" || !strings.HasSuffix(kind, "Pressure") && kind != "Ready" && kind != "OutOfDisk" {
+			return nil, false
+		}
+	}
+	if at >= len(words) || !isReason(words[at].name) {
 		return nil, false
 	}
 	reason := words[at].name
@@ -354,6 +362,9 @@ func CutCondition(line string) (fields []event.Pair, ok bool) {
 		{Key: "Message", Value: message},
 	}, kind != ""
 }
+
+// longestDates is at which word of a row of conditions its reason stands, at most.
+const longestDates = 14
 
 // conditionOf are the conditions that only one of them has as its reason.
 var conditionOf = map[string]string{"KubeletNotReady": "Ready", "KubeletReady": "Ready", "NodeStatusUnknown": "Ready", "NodeStatusNeverUpdated": "Ready"}

@@ -85,3 +85,29 @@ func (s startEnds) addEnd(daemon string, e *event.Event) {
 		}
 	}
 }
+
+// triedAgain is how long after the end of a unit systemd says that it starts it again: RestartSec=
+// is ten seconds for a kubelet.
+const triedAgain = time.Minute
+
+// MarkTriedAgain notes of each end of a unit that systemd starts it again by itself: it says so
+// then, or has done so shortly before. The events are in the order of time.
+func MarkTriedAgain(events []*event.Event) {
+	restarts := map[string][]time.Time{}
+	for _, e := range events {
+		if e.Kind == event.KindUnitRestart && e.Start.Known && e.Start.Lacks == 0 {
+			unit := e.FieldText(event.FieldUnit)
+			restarts[unit] = append(restarts[unit], e.Start.T)
+		}
+	}
+	for _, e := range events {
+		if e.Kind != event.KindUnitExit || !e.Start.Known || e.Start.Lacks != 0 {
+			continue
+		}
+		of, at := restarts[e.FieldText(event.FieldUnit)], e.Start.T
+		i, _ := slices.BinarySearchFunc(of, at.Add(-triedAgain), time.Time.Compare)
+		if i < len(of) && of[i].Sub(at) <= triedAgain {
+			e.AddFields(event.FieldAgain.Bool(true))
+		}
+	}
+}

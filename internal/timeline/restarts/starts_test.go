@@ -1,6 +1,7 @@
 package restarts
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -42,4 +43,20 @@ func TestEndStartsKnowsTheEndOfTheProcess(t *testing.T) {
 	EndStarts(events, func(string) time.Time { return boot.End.T })
 	require.Equal(t, time.Second, boot.Duration())
 	require.True(t, boot.Open)
+}
+
+// The end of a unit that systemd starts again by itself says so; one long before or after does not.
+func TestMarkTriedAgain(t *testing.T) {
+	alone := unitEvent(event.KindUnitExit, 0)
+	loops, last := unitEvent(event.KindUnitExit, 10*time.Minute), unitEvent(event.KindUnitExit, 11*time.Minute)
+	again := unitEvent(event.KindUnitRestart, 10*time.Minute+10*time.Second)
+	later := unitEvent(event.KindUnitExit, time.Hour)
+	MarkTriedAgain([]*event.Event{alone, loops, again, last, later})
+	for name, c := range map[string]struct {
+		end   *event.Event
+		tried bool
+	}{"alone": {alone, false}, "before": {loops, true}, "after": {last, true}, "later": {later, false}} {
+		tried := slices.ContainsFunc(c.end.Fields, func(f event.Field) bool { return f.Key == event.FieldAgain })
+		require.Equal(t, c.tried, tried, name)
+	}
 }

@@ -207,7 +207,7 @@ var apiReasons = []struct {
 	{"forbidden", []string{"forbidden", "cannot get ", "not allowed to"}},
 	{"cut", []string{"connection reset by peer", "EOF", "client connection lost", "broken pipe", "GOAWAY", "use of closed network connection", "connection force closed", "forcibly closed by the remote host", "connection was aborted"}},
 	{"timeout", []string{
-		"i/o timeout", "Client.Timeout", "deadline exceeded", "TLS handshake timeout", "timeout awaiting", "request canceled",
+		"i/o timeout", "Client.Timeout", "deadline exceeded", "TLS handshake timeout", "timeout awaiting", "request canceled", "...waiting headers)", // the middle that systemctl status leaves out
 		"timed out", "did not properly respond",
 	}},
 	{"server", []string{

@@ -81,7 +81,7 @@ var Table = table.Table{
 		{[]string{"kubeletVersion", "Kubelet version"}, kubeletVersion},
 		{[]string{"attempting to reclaim", "HasInsufficientPID"}, pidPressure},
 		{[]string{"pid.available"}, pidsAvailable},
-		{[]string{"on following dirs took "}, slowDU},
+		{[]string{"on following dirs took ", "] due to timeout"}, slowDU},
 		{[]string{"FLAG: --"}, kubeletFlag},
 		{[]string{"Container Manager object based on Node Config"}, cgroupDriver},
 		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "remove policy state file", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules", "ailed to initialize CSINode after retrying", "initialize CSINodeInfo after retrying", "start OOM watcher", "ailed to load Kubelet config file", "unable to load client CA file", "unknown flag: --", "parse kubelet flag: "}, startFailed},
@@ -167,7 +167,7 @@ func PLEGThreshold(text string) []event.Field {
 func relistFailed(r *event.Record) (event.Event, bool) {
 	reason := cmp.Or(table.ErrorOf(r), r.Message())
 	e := event.New(event.KindRelistFailed, "relist could not list the pods", table.ErrorFields(reason)...)
-	e.AddFields(tooLargeFields(reason)...)
+	e.AddFields(repeated.TooLarge(reason)...)
 	e.AddFields(repeated.LostRuntime(reason)...)
 	sayGone(&e)
 	return e, true
@@ -182,38 +182,6 @@ func sayGone(e *event.Event) {
 	}
 }
 
-// tooLargeFields is what grpc says about an answer above the limit of the side that
-// refuses it: the runtime that sends it, or the kubelet that receives it.
-//
-//	grpc ≥ 1.4  rpc error: code = ResourceExhausted desc = grpc: trying to send message larger than max (16791221 vs. 16777216)
-//	            rpc error: code = ResourceExhausted desc = grpc: received message larger than max (4195017 vs. 4194304)
-//	grpc ≤ 1.3  rpc error: code = Internal desc = grpc: received message length 5547796 exceeding the max size 4194304
-func tooLargeFields(text string) []event.Field {
-	side, rest := "", ""
-	for _, s := range []struct{ side, before string }{
-		{"sender", "trying to send message larger than max ("},
-		{"receiver", "received message larger than max ("},
-		{"receiver", "received message length "},
-	} {
-		if _, after, ok := strings.Cut(text, s.before); ok {
-			side, rest = s.side, after
-			break
-		}
-	}
-	size, err := strconv.ParseInt(scan.Digits(rest), 10, 64)
-	if err != nil {
-		return nil
-	}
-	limit, err := strconv.ParseInt(scan.Digits(scan.After(rest, " vs. ", " exceeding the max size ")), 10, 64)
-	if err != nil {
-		return nil
-	}
-	return []event.Field{
-		event.FieldSize.Number(float64(size)), event.FieldLimit.Number(float64(limit)),
-		event.FieldRefusedBy.Text(side),
-	}
-}
-
 // gcFailed is the kubelet's garbage collection without a list to work on:
 //
 //	"Container garbage collection failed" err="rpc error: …"                       (the kubelet's log, quoted from 1.21 on)
@@ -225,7 +193,7 @@ func gcFailed(r *event.Record) (event.Event, bool) {
 		reason = timedOut
 	}
 	e := event.New(event.KindGCFailed, "the kubelet could not collect dead containers", table.ErrorFields(reason)...)
-	e.AddFields(tooLargeFields(reason)...)
+	e.AddFields(repeated.TooLarge(reason)...)
 	e.AddFields(repeated.LostRuntime(reason)...)
 	return e, reason != ""
 }
@@ -317,9 +285,14 @@ func RuntimeNotReady(text string) (event.Event, bool) {
 //	≥ 1.18  container runtime network not ready: NetworkReady=false reason:NetworkPluginNotReady message:Network plugin returns error: cni plugin not initialized
 func networkNotReady(r *event.Record) (event.Event, bool) {
 	e, ok := repeated.NetworkNotReady(r)
+	if r.Unit != "" || r.PID != 0 || r.Time.Known || scan.ContainsAny(r.Text, []string{"network is not ready: ", "LastHeartbeatTime", "KubeletNotReady"}) {
+		return e, ok
+	}
 	_, told, alone := strings.Cut(r.Text, "runtime network not ready: NetworkReady=false reason:")
-	if !ok || !alone || r.Unit != "" || r.PID != 0 || strings.Contains(r.Text, "ontainer runtime ") && !strings.Contains(r.Text, "container runtime ") ||
-		scan.ContainsAny(r.Text, []string{"network is not ready: ", "LastHeartbeatTime", "KubeletNotReady"}) {
+	if !alone || strings.Contains(r.Text, "ontainer runtime ") && !strings.Contains(r.Text, "container runtime ") {
+		if strings.Contains(r.Raw, "etwork not ready") {
+			e.AddFields(event.FieldTold.Bool(true))
+		}
 		return e, ok
 	}
 	message := "container runtime network not ready: NetworkReady=false reason:" + told
@@ -368,7 +341,7 @@ func failedCall(r *event.Record, method string) (event.Event, bool) {
 		e.AddText(event.FieldPlugin, plugin)
 	}
 	e.AddNumber(event.FieldCount, r.Value("itemsReceived"))
-	e.AddFields(tooLargeFields(reason)...)
+	e.AddFields(repeated.TooLarge(reason)...)
 	if plugin == "" { // else it is the plugin that has lost its daemon
 		e.AddFields(lostRuntime(reason)...)
 	}
@@ -1014,13 +987,20 @@ func pidPressure(r *event.Record) (event.Event, bool) {
 //
 //	≤ 1.15  du and find on following dirs took 1.810922s: [/var/lib/docker/overlay2/… /var/lib/docker/containers/…]
 //	≥ 1.16  fs: disk usage and inodes count on following dirs took 1.5s: […]; will not log again for this container unless duration exceeds 2s
+//
+// and what it ends after two minutes (up to 1.15, too):
+//
+//	Killing cmd [ionice -c3 nice -n 19 du -s /var/lib/docker/overlay2/…/diff] due to timeout(2m0s)
 func slowDU(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	took, ok := scan.Duration(text, "on following dirs took ", ": ")
 	dirs, _ := scan.Between(text, ": [", "]")
+	if killed, is := scan.Between(text, " du -s ", "] due to timeout"); is {
+		took, dirs, ok = 2*time.Minute, killed, true
+	}
 	return event.Event{
 		Kind: event.KindSlowDU, Start: r.Time.Add(-took), End: r.Time,
-		Fields: []event.Field{event.FieldDirs.Text(strings.TrimSpace(dirs))},
+		Fields: []event.Field{event.FieldDirs.Text(strings.TrimSpace(dirs)), event.FieldTook.Duration(took)},
 		Text:   "counting the disk usage of a container took " + event.DurationText(took),
 	}, ok
 }

@@ -413,7 +413,7 @@ func podRelist(r *event.Record) (event.Event, bool) {
 func podRelistFailed(r *event.Record) (event.Event, bool) {
 	reason := table.ErrorOf(r)
 	e := event.New(event.KindPodRelistFailed, "PLEG could not look at one pod", table.ErrorFields(reason)...)
-	e.AddFields(tooLargeFields(reason)...)
+	e.AddFields(repeated.TooLarge(reason)...)
 	e.AddFields(repeated.LostRuntime(reason)...)
 	e.IDs.PodUID = r.Value("podUID")
 	return e, e.IDs.PodUID != "" && reason != ""

@@ -5,16 +5,18 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
+	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
 // tunnelTexts are how those say it who use the tunnel of the API server, or keep it up:
 // konnectivity (apiserver-network-proxy 0.0.12 to 0.34), and the SSH tunnels before it.
-var tunnelTexts = []string{"No agent available", "dial timeout, backstop", "cannot connect once", "No SSH tunnels currently open"}
+var tunnelTexts = []string{"No agent available", "dial timeout, backstop", "cannot connect once", "No SSH tunnels currently open", "proxy error from "}
 
 // tunnelWords say what is wrong with the tunnel.
 var tunnelWords = map[string]string{
 	"no-agent":   "the API server has no way to the nodes: no agent of its tunnel is connected",
 	"unanswered": "the API server had no answer through its tunnel within 30 s",
+	"proxy":      "the proxy of the k3s or rke2 server finds no way to the node",
 	"agent":      "an agent of the API server's tunnel does not reach the server of the tunnel",
 }
 
@@ -26,11 +28,12 @@ var tunnelWords = map[string]string{
 //	Error from server: Get "https://10.0.0.26:10250/containerLogs/…": dial timeout, backstop
 //	failed calling webhook "x.y.z": failed to call webhook: Post "https://x.y.svc:443/…": dial timeout, backstop
 //	clientset.go:183] "cannot connect once" err="rpc error: code = Unavailable desc = connection error: …"      (konnectivity-agent)
+//	Error from server: Get "https://10.0.0.26:10250/containerLogs/…": proxy error from 127.0.0.1:9345 while dialing 10.0.0.26:10250, code 502: 502 Bad Gateway      (k3s, rke2)
 //	Get "https://10.0.0.26:10250/…": No SSH tunnels currently open. Were the targets able to accept an ssh-key for user "gke-…"?
 func tunnelBroken(r *event.Record) (event.Event, bool) {
 	raw := strings.ReplaceAll(r.Raw, `\`, "")
 	what, said := "no-agent", tunnelTexts[0]
-	for i, kind := range []string{"no-agent", "unanswered", "agent", "no-agent"} {
+	for i, kind := range []string{"no-agent", "unanswered", "agent", "no-agent", "proxy"} {
 		if strings.Contains(raw, tunnelTexts[i]) {
 			what, said = kind, tunnelTexts[i]
 			break
@@ -42,6 +45,11 @@ func tunnelBroken(r *event.Record) (event.Event, bool) {
 	if what == "agent" {
 		e.AddFields(event.FieldError.Text(table.Clip(table.ErrorOf(r))))
 		return e, strings.Contains(before, "clientset.go:")
+	}
+	if target, ok := scan.Between(after, " while dialing ", ", code 50"); ok && what == "proxy" {
+		e.AddFields(event.FieldTarget.Text(target))
+		e.Text += ", to " + target
+		return e, reported
 	}
 	if _, url, ok := strings.Cut(before, "https://"); ok {
 		target, _, _ := strings.Cut(url, "/")

@@ -26,6 +26,9 @@ var layerTexts = []struct{ text, besides, what string }{
 	{"/lower-id: no such file or directory", "/overlay", "record"},
 	{"ailed to load container mount", "not exist", "record"},
 	{"ailed to load container mount", "not found", "record"},
+	{": layer does not exist", "", "layer"},
+	{"error creating overlay mount to ", ": no such file or directory", "layer"},
+	{"failed to mount rootfs component", "no such file or directory", "layer"},
 	{"locating item named ", "consider removing the image", "record"},
 }
 
@@ -54,6 +57,9 @@ func literalsOfLayers() []string {
 //	open /data/docker/overlay/<layer>/lower-id: no such file or directory      (dockerd with the driver overlay, up to 23)
 //	readlink /var/lib/docker/overlay2/l: invalid argument      (dockerd; also without the l)
 //	Failed to load container mount <id>: mount does not exist      (dockerd; ≥ 20.10 with error="RW layer for container <id> not found")
+//	Error response from daemon: layer does not exist      (dockerd)
+//	error creating overlay mount to /var/lib/docker/overlay2/<layer>/merged: no such file or directory      (dockerd)
+//	failed to mount rootfs component &{overlay overlay [index=off workdir=…]}: no such file or directory      (containerd; ≥ 1.7 … component: mount source: "overlay", …)
 //	locating item named "manifest" for image with ID "…" (consider removing the image to resolve the issue): file does not exist      (containers/storage ≥ 1.24)
 func layersDamaged(r *event.Record) (event.Event, bool) {
 	text := strings.ReplaceAll(r.Raw, `\"`, `"`)
@@ -62,7 +68,7 @@ func layersDamaged(r *event.Record) (event.Event, bool) {
 		if at < 0 || !strings.Contains(text, t.besides) || strings.Contains(text[at:], "ransport endpoint is not connected") {
 			continue // or a snapshotter of FUSE that has ended: the layer is there
 		}
-		if t.text[0] == '/' || t.text[0] == 'a' { // the path before it, or a letter of either case
+		if t.text[0] == '/' || t.text[0] == 'a' && t.text[1] == 'i' { // the path before it, or a letter of either case
 			at = strings.LastIndexAny(text[:at], ` "`) + 1
 		}
 		e := event.New(

@@ -27,7 +27,7 @@ var Table = table.Table{
 		{[]string{": fork: ", "Cannot fork", "CAN'T FORK", "ailed to fork", "unable to fork: "}, shellForkFailed},
 		{cgroupMakers, cgroupFailed},
 		{[]string{"dbus: connection closed by user"}, busClosed},
-		{[]string{"avc:  denied", "avc: denied", " apparmor="}, accessDenied},
+		{[]string{"avc:  denied", "avc: denied", " apparmor=", "SELinux is preventing "}, accessDenied},
 		{literalsOfLayers(), layersDamaged},
 	},
 }
@@ -208,10 +208,15 @@ func startedProgram(line, comm string) string {
 //
 //	AVC avc:  denied  { setsched } for  pid=1 comm="systemd" scontext=system_u:system_r:init_t:s0 tcontext=…
 //	audit: type=1400 audit(1594.1:7): apparmor="DENIED" operation="signal" profile="docker-default" pid=7 comm="runc" … signal=kill peer="runc"
+//	SELinux is preventing /usr/bin/runc from entrypoint access on the file /pause.      (setroubleshoot)
 func accessDenied(r *event.Record) (event.Event, bool) {
 	comm, _ := scan.Between(r.Raw, ` comm="`, `"`)
 	by, what := "apparmor", ""
-	if rest := scan.After(r.Raw, "denied  { ", "denied { "); rest != "" {
+	if rest := scan.After(r.Raw, "SELinux is preventing "); rest != "" {
+		by = "selinux"
+		comm = path.Base(scan.FirstWord(rest))
+		what, _ = scan.Between(rest, " from ", " access")
+	} else if rest := scan.After(r.Raw, "denied  { ", "denied { "); rest != "" {
 		by = "selinux"
 		what, _, _ = strings.Cut(rest, " }")
 	} else if strings.Contains(r.Raw, `apparmor="DENIED"`) {

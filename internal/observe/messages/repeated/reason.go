@@ -61,7 +61,8 @@ var failures = []failure{
 	{"pause-image", ofSandbox, []sign{
 		anyOf("unable to pull sandbox image"),
 		{pauseImage, pullErrors},
-		{[]string{"/pause:", "/pause-"}, []string{": not found"}},
+		{pauseImage, []string{": not found"}},
+		{[]string{"failed to get sandbox image "}, []string{": failed"}},
 	}},
 	{"runtime-program", ofContainers, []sign{
 		// runc 1.0 to 1.2 with a library that is not there; containerd wrote one "s" less up to 1.5
@@ -75,6 +76,10 @@ var failures = []failure{
 		{[]string{"dial unix"}, helperSockets, []string{": connect: ", ": timeout"}},
 		{helperSockets, []string{"api.sock: not found", "api.sock: no such file"}}, // nydusd, by its snapshotter
 		anyOf(WordsOfSysbox...),
+	}},
+	{"runtime-handler", ofSandbox, []sign{ // containerd, CRI-O, dockershim
+		{[]string{"no runtime for "}, []string{" is configured"}},
+		{[]string{"failed to find runtime handler ", "RuntimeHandler "}, []string{" from runtime list", " not supported"}},
 	}},
 	{"cgroup-driver", ofContainers, []sign{
 		anyOf("expected cgroupsPath to be of format", "cgroup-parent for systemd cgroup should be a valid slice", "cannot use systemd cgroups manager"),
@@ -140,7 +145,7 @@ var failures = []failure{
 }
 
 var (
-	pauseImage = []string{"sandbox image", "/pause:", "/pause-", `/pause"`, " pause:", " pause-", `"pause:`, `"pause-`}
+	pauseImage = []string{"sandbox image", "/pause:", "/pause-", `/pause"`, "mirrored-pause:", " pause:", " pause-", `"pause:`, `"pause-`}
 	pullErrors = []string{
 		"pull access denied", "i/o timeout", "status code", "x509: ", "no such host", "connection refused", "no route to host",
 		"network is unreachable", "TLS handshake", "manifest unknown", "nauthorized", "orbidden", "Client.Timeout", ": EOF", "connection reset",

@@ -4,6 +4,7 @@ package repeated
 
 import (
 	"cmp"
+	"strconv"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -25,6 +26,8 @@ func LostRuntime(reason string) []event.Field {
 	switch {
 	case scan.ContainsAny(reason, []string{"Cannot connect to the Docker daemon", "annot connect to Docker endpoint"}):
 		return []event.Field{event.FieldGone.Text("dockerd")}
+	case scan.ContainsAny(reason, []string{"/systemd/private", "system_bus_socket"}):
+		return nil // that of systemd, or of the bus
 	case strings.Contains(reason, "dial unix") && scan.ContainsAny(reason, []string{"connection refused", "no such file or directory"}):
 		socket, _, _ := strings.Cut(scan.After(reason, "dial unix ", "dial unix:"), ".sock")
 		if isHelper(socket) {
@@ -223,4 +226,36 @@ func managerCrash(r *event.Record) (event.Event, bool) {
 	}
 	e.Component = "systemd"
 	return e, true
+}
+
+// TooLarge is what grpc says about an answer above the limit of the side that
+// refuses it: the runtime that sends it, or the kubelet that receives it.
+//
+//	grpc ≥ 1.4  rpc error: code = ResourceExhausted desc = grpc: trying to send message larger than max (16791221 vs. 16777216)
+//	            rpc error: code = ResourceExhausted desc = grpc: received message larger than max (4195017 vs. 4194304)
+//	grpc ≤ 1.3  rpc error: code = Internal desc = grpc: received message length 5547796 exceeding the max size 4194304
+func TooLarge(text string) []event.Field {
+	side, rest := "", ""
+	for _, s := range []struct{ side, before string }{
+		{"sender", "trying to send message larger than max ("},
+		{"receiver", "received message larger than max ("},
+		{"receiver", "received message length "},
+	} {
+		if _, after, ok := strings.Cut(text, s.before); ok {
+			side, rest = s.side, after
+			break
+		}
+	}
+	size, err := strconv.ParseInt(scan.Digits(rest), 10, 64)
+	if err != nil {
+		return nil
+	}
+	limit, err := strconv.ParseInt(scan.Digits(scan.After(rest, " vs. ", " exceeding the max size ")), 10, 64)
+	if err != nil {
+		return nil
+	}
+	return []event.Field{
+		event.FieldSize.Number(float64(size)), event.FieldLimit.Number(float64(limit)),
+		event.FieldRefusedBy.Text(side),
+	}
 }

@@ -20,7 +20,7 @@ var Runc = table.Table{
 			[]string{
 				"OCI runtime error: ", "oci runtime error: ", "OCI runtime exec failed", "OCI runtime create failed", "OCI runtime start failed", "OCI runtime state failed",
 				"starting container process caused", "unable to start container process", "runc did not terminate s",
-				"init seccomp caused", "executable file not found in", "nvidia-container-cli: ",
+				"init seccomp caused", "executable file not found in", "nvidia-container-cli: ", "unable to signal init: ",
 			},
 			runcFailed,
 		},

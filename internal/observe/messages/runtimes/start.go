@@ -58,16 +58,18 @@ func lastError(mark string) func(*event.Record) (event.Event, bool) {
 //	failed to start daemon: Devices cgroup isn't mounted
 //	Error starting daemon: error initializing graphdriver: driver not supported      (up to 18.06)
 //	unable to configure the Docker daemon with file /etc/docker/daemon.json: invalid character '"' after object key:value pair
+//	failed to start containerd: timeout waiting for containerd to start
 //	containerd: failed to load TOML: …
+//	containerd: drop-in config version 4 higher than root config version 2
 func writerOfEnd(text string) string {
 	switch {
-	case strings.HasPrefix(text, "containerd: failed to load TOML: "):
+	case strings.HasPrefix(text, "containerd: ") && scan.ContainsAny(text, []string{"failed to load TOML: ", " config version "}):
 		return "containerd"
 	case strings.Contains(text, "must be root") || strings.Contains(strings.ToLower(text), "permission denied"):
 		return ""
 	case scan.ContainsAny(text, []string{
 		"rror initializing graphdriver: ", "rror initializing network controller: ", "containerd.sock", "Devices cgroup isn't mounted",
-		"error while opening volume store metadata database: ", "unable to configure the Docker daemon with file ",
+		"error while opening volume store metadata database: ", "unable to configure the Docker daemon with file ", "timeout waiting for containerd to start",
 	}):
 		return "dockerd"
 	}

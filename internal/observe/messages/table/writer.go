@@ -15,7 +15,7 @@ const HostProgram = "host"
 
 // hostPrograms are their syslog identifiers.
 var hostPrograms = []string{
-	"smartd", "mdadm", "systemd-coredump", "abrt-hook-ccpp",
+	"smartd", "mdadm", "setroubleshoot", "systemd-coredump", "abrt-hook-ccpp",
 	"sshd", "sshd-session", "cron", "crond", "CRON", "CROND", "anacron", "su", "sudo", "login", "bash", "sh", "rsyslogd",
 	"audit", "auditd", "systemd-udevd", "systemd-journald", "systemctl", "systemd-run", "dbus-send", "busctl", "NetworkManager", "polkitd",
 	"udevadm", "dracut-initqueue",

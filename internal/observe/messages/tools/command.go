@@ -22,6 +22,7 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"DeadlineExceeded", "failed to connect: ", "connect: connect endpoint ", "unable to determine runtime API version", "validate service connection", brokenOff[0], brokenOff[1]}, crictlFailed},
 	{[]string{"dial unix "}, socketRefused},
 	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n k8s"}, commandHangTold},
+	{[]string{" message larger than max ("}, answerTooLarge},
 	{[]string{"ctr: failed to ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
 }}
 
@@ -95,6 +96,22 @@ func crictlFailed(r *event.Record) (event.Event, bool) {
 		component = "crio"
 	}
 	return commandFailed(component, "crictl", text, isRefused(text)), true
+}
+
+// answerTooLarge is crictl or ctr whose list is larger than a message of grpc may be:
+//
+//	FATA[0000] listing containers: rpc error: code = ResourceExhausted desc = grpc: trying to send message larger than max (16791221 vs. 16777216)
+//	ctr: grpc: received message larger than max (8613408 vs. 4194304): unknown
+func answerTooLarge(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	program, fields := "crictl", repeated.TooLarge(text)
+	if strings.HasPrefix(text, "ctr: ") {
+		program = "ctr"
+	}
+	e := commandFailed("cri", program, text, false)
+	e.Text = program + " gets no list: it is larger than a message of grpc may be"
+	e.AddFields(fields...)
+	return e, len(fields) > 0 && r.Unit == "" && (program == "ctr" || r.Level == event.Fatal)
 }
 
 // ctrFailed is ctr or nerdctl without an answer of containerd:

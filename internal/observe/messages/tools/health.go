@@ -36,7 +36,7 @@ var Health = table.Table{Component: "node", Relays: []string{table.HostProgram},
 var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: []table.Row{
 	{[]string{
 		":10248/healthz", "Kubelet is unhealthy!", "The kubelet is not healthy after", "running or healthy", "K8S_KUBELET_NOT_RUNNING",
-		"daemon-kubelite is not running", "daemon-kubelet is not running", ":10250: connect: connection refused",
+		"daemon-kubelite is not running", "daemon-kubelet is not running", ":10250: connect: connection refused", ":10250: i/o timeout",
 	}, kubeletUnhealthy},
 	{[]string{"Docker daemon failed!", "ontainer runtime containerd failed!"}, runtimeUnhealthy},
 }}
@@ -64,6 +64,8 @@ func kubeletUnhealthy(r *event.Record) (event.Event, bool) {
 		reason = text
 	case strings.Contains(r.Raw, ":10250: connect: connection refused"):
 		reason = "connection refused at port 10250"
+	case strings.Contains(r.Raw, ":10250: i/o timeout"):
+		reason = "timed out at port 10250"
 	case reason == "":
 		return event.Event{}, false
 	}
