@@ -113,7 +113,8 @@ func (w *yamlWalk) readPiece(from, to int) bool {
 func indentFirst(text []byte) []byte {
 	first, rest, _ := bytes.Cut(text, []byte{'\n'})
 	key, isElement := bytes.CutPrefix(first, []byte("- "))
-	indent := len(rest) - len(bytes.TrimLeft(rest, " "))
+	next := bytes.TrimLeft(rest, "\r\n")
+	indent := len(next) - len(bytes.TrimLeft(next, " "))
 	if !isElement || indent <= len("- ") {
 		return text
 	}
