@@ -306,9 +306,7 @@ func newStall(start time.Time, threshold time.Duration, first, last *event.Event
 }
 
 // firstQuote is the first line of some evidence, as a list; empty when there is none.
-func firstQuote(all []event.Quote) []event.Quote {
-	return append([]event.Quote(nil), all[:min(1, len(all))]...)
-}
+func firstQuote(q []event.Quote) []event.Quote { return append(q[:0:0], q[:min(1, len(q))]...) }
 
 // stallsBeforeFirstRelist finds kubelets whose first relist does not end. Such complaints are
 // normal in a kubelet's first moments, so only a run that is longer than the threshold counts. A
