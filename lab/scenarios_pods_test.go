@@ -57,7 +57,10 @@ var podScenarios = []scenario{
 			}
 			return func() { n.useNetworkPlugin("work") }
 		},
-		wants: wants{state: "signs", headline: []string{"failed in the network plugin lab-cni", "panic: assignment to entry in nil map"}},
+		wants: wants{
+			root: "network-plugin-fails", role: "contributing", verdicts: []string{"possible", "likely"},
+			evidence: []string{"panic: assignment to entry in nil map"}, headline: []string{"fails (3×), in lab-cni", "panic: assignment to entry in nil map"},
+		},
 	},
 	{
 		name: "probes-pile-up",

@@ -94,7 +94,10 @@ var failures = []failure{
 		// dockershim, up to 1.23: it ends one that takes 220 s (CNITimeoutSec)
 		{[]string{"NetworkPlugin cni failed to "}, []string{`" network: context deadline exceeded`}},
 	}},
-	{"cni-crashed", ofNetwork, []sign{anyOf("error parsing its diagnostic message", "netplugin failed with no error message")}}, // libcni: it wrote no JSON, or nothing
+	{"cni-crashed", ofNetwork, []sign{
+		anyOf("error parsing its diagnostic message", "netplugin failed with no error message"), // libcni: it wrote no JSON, or nothing
+		{[]string{"netplugin failed: "}, []string{"panic: ", "fatal error: ", "SIGSEGV"}},       // libcni from 1.0 on quotes what it wrote
+	}},
 	{"cni-damaged-file", ofNetwork, []sign{
 		{[]string{"etwork", "plugin type="}, []string{"unexpected end of JSON input"}},
 		{[]string{"etwork", "plugin type="}, []string{"invalid character "}, []string{" looking for beginning of value"}},

@@ -25,6 +25,7 @@ func TestFailureReason(t *testing.T) {
 		{"RunPodSandbox", `failed to set bridge addr: "cni0" already has an IP address different from 10.244.1.1/24`, "cni-old-bridge"},
 		{"StopPodSandbox", `network: unexpected end of JSON input`, "cni-damaged-file"},
 		{"StopPodSandbox", `network: netplugin failed but error parsing its diagnostic message \"\": unexpected end of JSON input`, "cni-crashed"},
+		{"RunPodSandbox", `plugin type="azure-vnet" failed (add): netplugin failed: "panic: assignment to entry in nil map\\n\\ngoroutine 1 [running]:"`, "cni-crashed"},
 		{"RunPodSandbox", `failed to find plugin "flannel" in path [/opt/cni/bin]`, "cni-no-program"},
 		{"RunPodSandbox", `add cmd: failed to assign an IP address to container`, "cni-no-address"},
 		{"RunPodSandbox", `netplugin failed with no error message: signal: killed`, "cni-killed"},
