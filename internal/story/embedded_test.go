@@ -130,7 +130,7 @@ func TestEndedRuntime(t *testing.T) {
 			}
 			require.True(t, s.isRuntimeDead(&rules.Result{}))
 			n := &nextChooser{story: s, answers: &rules.Result{}, known: map[string]bool{}, dead: true}
-			n.addEndedRuntime(end)
+			n.addEndedRuntime()
 			n.addMissing([]rules.Missing{{Source: "goroutines.containerd", Command: dumpContainerd}})
 			require.Len(t, n.steps, 1)
 			require.Equal(t, c.want, n.steps[0].Command)

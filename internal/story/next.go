@@ -57,8 +57,8 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addRivals(about)
 	}
 	stalled := s.isStalled()
-	if ended := s.findEnded(); about == nil && ended != nil {
-		n.addEndedRuntime(ended)
+	if about == nil && n.dead {
+		n.addEndedRuntime()
 	}
 	if (stalled || state == Signs && (n.hasOpenStop() || n.hasMuteClient() || n.hasUnheldLock())) && state <= Possible {
 		n.addQuestions(stalled)
@@ -206,7 +206,7 @@ func (s *story) findEnded() *event.Event {
 		switch {
 		case name != "" && ends[name] == nil:
 			ends[name] = e
-		case name != "" || e.Kind == event.KindFact: // which version it has does not show that it runs
+		case len(ends) == 0 || name != "" || e.Kind == event.KindFact: // which version it has does not show that it runs
 		case e.Kind == event.KindCRIError && e.FieldText(event.FieldDeadline) == "true":
 			clear(ends) // somebody took the call
 		case slices.Contains(beginnings, e.Kind):
@@ -243,7 +243,11 @@ func endedRuntime(e *event.Event) string {
 
 // addEndedRuntime asks for what a runtime said last that has ended, and whether it runs again:
 // nobody is there who could be asked for goroutines.
-func (n *nextChooser) addEndedRuntime(end *event.Event) {
+func (n *nextChooser) addEndedRuntime() {
+	end := n.findEnded()
+	if end == nil { // it is dead in another way
+		return
+	}
 	name := endedRuntime(end)
 	unit := unitOf(name)
 	n.addMissing([]rules.Missing{{

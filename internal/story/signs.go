@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -228,23 +229,28 @@ func findHeads(tl *timeline.Timeline) map[*event.Event]bool {
 			earliest = c.Start
 		}
 	}
-	first := map[string]int{} // the line of the first event, by file
-	for _, e := range tl.Events {
-		if line, known := first[e.Pos().File]; !known || e.Pos().Line < line {
-			first[e.Pos().File] = e.Pos().Line
-		}
-	}
-	heads := map[*event.Event]bool{}
+	heads, first := map[*event.Event]bool{}, sync.OnceValue(func() map[string]int { return findFirstLines(tl) })
 	for _, e := range tl.Events {
 		switch {
 		case e.Kind != event.KindBoot:
 		case e.Start.IsZero(): // as in dmesg, whose order is that of its lines
-			heads[e] = first[e.Pos().File] == e.Pos().Line
+			heads[e] = first()[e.Pos().File] == e.Pos().Line
 		default:
 			heads[e] = earliest.IsZero() || !earliest.Before(e.Start.T.Add(-e.Start.Prec))
 		}
 	}
 	return heads
+}
+
+// findFirstLines are the lines of the first events, by file.
+func findFirstLines(tl *timeline.Timeline) map[string]int {
+	first := map[string]int{}
+	for _, e := range tl.Events {
+		if line, known := first[e.Pos().File]; !known || e.Pos().Line < line {
+			first[e.Pos().File] = e.Pos().Line
+		}
+	}
+	return first
 }
 
 // isOver says that an event was of the beginning: the boot with which the logs begin, a network

@@ -189,8 +189,7 @@ func coverageOf(sources []*Source) []Coverage {
 // later one counts. A line without a time counts only where no log shows what was running: first
 // what was asked of a running program, then what is configured, then what is installed.
 func collectFacts(events []*event.Event) map[string]Fact {
-	known := map[string]Fact{}
-	trust := map[string]int{}
+	known, trust := map[string]Fact{}, map[string]int{}
 	for _, e := range events {
 		if e.Kind != event.KindFact {
 			continue

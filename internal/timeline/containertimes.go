@@ -23,12 +23,12 @@ type containerTimes struct {
 // minID is how many digits of an id are needed to name a container.
 const minID = 6
 
-// containerTimesOf are the moments of the containers that the sequences name.
+// containerTimesOf are the moments of the containers that the voters of the sequences name.
 func containerTimesOf(events []*event.Event, named *sequences) containerTimes {
 	l := containerTimes{map[string][]time.Time{}, map[string]string{}}
 	wanted := map[string]bool{} // the first digits of ids
 	for _, q := range named.of {
-		for i := range q.stamps {
+		for i := 0; i < len(q.stamps); i += q.stride() {
 			if e := q.stamps[i].event; e != nil && len(e.IDs.Container) >= minID {
 				wanted[e.IDs.Container[:minID]] = true
 			}
@@ -100,9 +100,11 @@ func (t *tally) addVote(off int64, container string, at time.Time) {
 	t.two = t.two || container != t.container && at.Sub(t.at).Abs() > 2*familiar
 }
 
-// maxVotes bounds the stamps of a sequence that are compared. They are spread from its start to its
-// end.
+// maxVotes bounds the stamps of a sequence that are compared.
 const maxVotes = 10_000
+
+// stride is from one stamp that votes to the next: voters are spread over the whole sequence.
+func (q *sequence) stride() int { return 1 + len(q.stamps)/maxVotes }
 
 // measureCloseness finds by how many days a sequence must be moved so that its events are nearest
 // to the known moments of the same containers. Every event votes; the nearer it is, the more its
@@ -111,7 +113,7 @@ func (l containerTimes) measureCloseness(q *sequence, z zone, c *cycle) closenes
 	const daySeconds = int64(day / time.Second)
 	votes := map[int]*tally{}
 	all := 0
-	for i := 0; i < len(q.stamps); i += 1 + len(q.stamps)/maxVotes {
+	for i := 0; i < len(q.stamps); i += q.stride() {
 		s := &q.stamps[i]
 		if s.event == nil {
 			continue

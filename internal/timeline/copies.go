@@ -29,7 +29,7 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 		return nil
 	}
 	for _, e := range events {
-		if t := writtenAt(e); t.Known && t.Lacks == 0 && kinds[e.Kind] {
+		if t := e.Last(); t.Known && t.Lacks == 0 && kinds[e.Kind] {
 			if o := wanted[contentOf(e)]; o != nil {
 				o.twice, o.Event = o.Event != nil, e
 			}
@@ -43,8 +43,8 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 		}
 		for _, e := range lines {
 			if o := wanted[contentOf(e)]; o.Event != nil && !o.twice && times[contentOf(e)] == 1 &&
-				event.Plausible(writtenAt(o.Event).T) {
-				pairs[file] = append(pairs[file], Pair{Local: writtenAt(e), True: writtenAt(o.Event).T.UTC()})
+				event.Plausible(o.Event.Last().T) {
+				pairs[file] = append(pairs[file], Pair{Local: e.Last(), True: o.Event.Last().T.UTC()})
 			}
 		}
 		slices.SortStableFunc(pairs[file], func(a, b Pair) int { return a.True.Compare(b.True) })
@@ -52,21 +52,17 @@ func copiedLines(events []*event.Event) map[string][]Pair {
 	return pairs
 }
 
-// incompleteLinesByFile returns lines without zone or year, at most maxCopied of each file.
+// incompleteLinesByFile returns lines without zone or year, at most maxCopied of each file. A log
+// writes an interval at its end.
 func incompleteLinesByFile(events []*event.Event) map[string][]*event.Event {
 	incomplete := map[string][]*event.Event{}
 	for _, e := range events {
-		if t := writtenAt(e); t.Known && t.Lacks != 0 && t.Lacks&(event.LacksDate|event.LacksBoot) == 0 &&
+		if t := e.Last(); t.Known && t.Lacks != 0 && t.Lacks&(event.LacksDate|event.LacksBoot) == 0 &&
 			e.Text != "" {
-			f := e.Pos().File
-			if lines := incomplete[f]; len(lines) < maxCopied {
-				incomplete[f] = append(lines, e)
+			if f := e.Pos().File; len(incomplete[f]) < maxCopied {
+				incomplete[f] = append(incomplete[f], e)
 			}
 		}
 	}
 	return incomplete
 }
-
-// writtenAt is the stamp of the line that an event was made of. A log writes an interval at its
-// end.
-func writtenAt(e *event.Event) event.Time { return e.Last() }

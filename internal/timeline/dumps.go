@@ -20,6 +20,9 @@ func joinDumps(events, restarted []*event.Event) []*event.Event {
 			last[d] = e
 		}
 	}
+	if len(last) == 0 {
+		return events
+	}
 	gone := map[*event.Event]bool{}
 	for _, e := range events {
 		d, ok := activityOf(e)

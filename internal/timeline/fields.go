@@ -17,8 +17,5 @@ func addMissingFields(e, from *event.Event) {
 
 // removeEvents returns the events that are not in gone, in their order.
 func removeEvents(events []*event.Event, gone map[*event.Event]bool) []*event.Event {
-	if len(gone) == 0 {
-		return events
-	}
 	return slices.DeleteFunc(events, func(e *event.Event) bool { return gone[e] })
 }

@@ -158,8 +158,12 @@ func inYear(t time.Time, year int) time.Time {
 // half a cycle is in the next one. A small step back is disorder, and so is a step forward by
 // nearly a whole cycle.
 func (q *sequence) countCycles(c *cycle) {
-	slices.SortStableFunc(q.stamps,
-		func(a, b stamp) int { return cmp.Or(cmp.Compare(a.line, b.line), a.main.T.Compare(b.main.T)) })
+	slices.SortStableFunc(q.stamps, func(a, b stamp) int {
+		if c := cmp.Compare(a.line, b.line); c != 0 {
+			return c
+		}
+		return a.main.T.Compare(b.main.T)
+	})
 	carry := 0
 	var earliest, latest time.Time
 	for i := range q.stamps {
