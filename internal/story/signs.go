@@ -58,6 +58,7 @@ func listSigns(tl *timeline.Timeline, stalled bool) []Sign { return listSignsBut
 func listSignsBut(tl *timeline.Timeline, stalled bool, explained func(*event.Event) bool) []Sign {
 	type said struct {
 		first  *event.Event
+		last   event.Pos // the line that was counted last: one that tells two things is one sign
 		count  int
 		others map[string]bool // containers, sandboxes or pods that are not named
 	}
@@ -78,7 +79,10 @@ func listSignsBut(tl *timeline.Timeline, stalled bool, explained func(*event.Eve
 			byText[e.Kind][sort] = s
 			all = append(all, s)
 		}
-		s.count += e.Count()
+		if at := e.Pos(); s.count == 0 || at != s.last {
+			s.last = at
+			s.count += e.Count()
+		}
 		if subject := findSubject(e); subject != findSubject(s.first) {
 			if s.others == nil {
 				s.others = map[string]bool{}

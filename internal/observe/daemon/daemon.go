@@ -70,7 +70,7 @@ var kubeletFiles = map[string]bool{
 	"setters.go":               true, "container_log_manager.go": true, "pod_workers.go": true, "remote_runtime.go": true, "remote_image.go": true,
 	"cpu_manager.go": true, "container_manager_linux.go": true, "pod_container_manager_linux.go": true,
 	"qos_container_manager_linux.go": true, "pod_container_deletor.go": true, "eviction_manager.go": true,
-	"docker_sandbox.go": true, "docker_service.go": true, "docker_container.go": true, "prober_manager.go": true,
+	"docker_sandbox.go": true, "docker_service.go": true, "docker_container.go": true, "docker_manager.go": true, "prober_manager.go": true,
 	"image_gc_manager.go": true, "fsHandler.go": true, "desired_state_of_world_populator.go": true,
 	"cadvisor_stats_provider.go": true, "cri_stats_provider.go": true, "summary_sys_containers.go": true,
 }

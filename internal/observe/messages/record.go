@@ -166,7 +166,7 @@ var taskStates = scan.WithEach(" state:", "RSDTtXZPI", " stack:")
 
 // traceLiterals stand in the line before a stack, in every spelling, or in one of its registers.
 var traceLiterals = []string{
-	"blocked for more than", "hung_task_timeout_secs", "I/O wait for more than", "Show Blocked State", "Show State", " flags:0x", " 0x00000", "ORIG_RAX", "Call Trace:",
+	"blocked for more than", "hung_task_timeout_secs", "I/O wait for more than", "Show Blocked State", "Show State", " flags:0x", " 0x00000", " 0x00004", " 0x80000", " 0x80004", "ORIG_RAX", "Call Trace:",
 	"Call trace:", "Workqueue: ",
 	// what comes before the stack of a CPU
 	"BUG: unable to handle", "kernel NULL pointer dereference", "general protection fault", "kernel BUG at ",

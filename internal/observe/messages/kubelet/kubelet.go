@@ -469,6 +469,7 @@ var callerErrors = []spelling{
 	{"CreatePodSandbox for pod", "RunPodSandbox"},
 	{"container start failed: RunContainerError: ", "StartContainer"}, // docker_manager.go, up to 1.6
 	{"Failed to create docker container", "CreateContainer"},          // the same
+	{"Failed to create pod infra container", "RunPodSandbox"},         // the same
 	{"killContainer ", "StopContainer"},                               // kuberuntime_container.go, up to 1.20
 	{"Kill container failed", "StopContainer"},                        // the same, after it
 }

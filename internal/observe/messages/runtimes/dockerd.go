@@ -30,6 +30,7 @@ var Dockerd = table.Table{
 		{[]string{"Error adding pod ", "Error deleting pod "}, podNetworkFailed},
 		{[]string{"Error starting daemon: "}, lastError("Error starting daemon: ")}, // up to 18.06
 		{[]string{"containerd did not exit successfully", "ailed to receive event from containerd", "ailed to get event"}, containerdLost},
+		{[]string{"daemon is not responding"}, containerdUnhealthy},
 		table.Crash,
 	},
 }
@@ -78,6 +79,20 @@ func containerdLost(r *event.Record) (event.Event, bool) {
 	broken := strings.Contains(reason, "code = 13") || len(repeated.LostRuntime(reason)) > 0
 	e := event.New(event.KindRequestFailed, "dockerd loses its connection to containerd: "+table.Clip(reason), table.ErrorFields(reason)...)
 	return e, broken && (strings.Contains(text, "from containerd: ") || r.Value("module") == "libcontainerd")
+}
+
+// containerdUnhealthy is the containerd that dockerd runs as its child, and that does not say in
+// time whether it serves (17.12 to 28, at level debug):
+//
+//	debug daemon is not responding      binary=docker-containerd error="rpc error: code = DeadlineExceeded desc = context deadline exceeded" module=libcontainerd
+func containerdUnhealthy(r *event.Record) (event.Event, bool) {
+	reason := table.ErrorOf(r)
+	e := event.New(
+		event.KindHealthFailed, "containerd does not answer the health check of dockerd", event.FieldService.Text("cri"),
+		event.FieldError.Text(reason), event.FieldDeadline.Bool(true),
+	)
+	e.Component, e.Source = "containerd", "dockerd.log"
+	return e, r.Message() == "daemon is not responding" && table.IsDeadline(reason)
 }
 
 // podNetworkFailed is a network plugin that cri-dockerd ran in vain:

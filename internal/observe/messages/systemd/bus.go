@@ -148,10 +148,14 @@ func busQueueFull(r *event.Record) (event.Event, bool) {
 //	pam_systemd(sshd:session): Failed to create session: Connection timed out      (of anybody's login)
 //	Timeout waiting for systemd to create cri-containerd-<id>.scope    (runc ≥ 1.0-rc93, after 30 s, an error)
 //	Timed out while waiting for StartTransientUnit(x.scope) completion signal from dbus. Continuing...     (rc6 to rc92, after 1 s)
+//
+// The kubelet makes the slices of pods itself, by runc's library.
 func systemdTimeout(r *event.Record) (event.Event, bool) {
 	text := r.Raw
-	runc := scan.ContainsAny(text, []string{"Timeout waiting for systemd to ", "imed out while waiting for "})
-	if !runc && !scan.ContainsAny(
+	asked := scan.After(text, "Timeout waiting for systemd to ", "imed out while waiting for ")
+	unit, _, _ := strings.Cut(asked, ".slice")
+	runc := asked != "" && (unit == asked || strings.Contains(unit, ".scope"))
+	if asked == "" && !scan.ContainsAny(
 		text,
 		[]string{": Connection timed out", ": No buffer space available", ": Transport endpoint is not connected"},
 	) {
@@ -162,7 +166,7 @@ func systemdTimeout(r *event.Record) (event.Event, bool) {
 		e.Component, e.Source = "systemctl", "dbus.log"
 	}
 	e.IDs.Container = scan.FindID(text)
-	e.Fields = []event.Field{event.FieldRunc.Bool(runc), event.FieldOnContainer.Bool(runc || table.AboutContainer(r))}
+	e.Fields = []event.Field{event.FieldRunc.Bool(runc), event.FieldOnContainer.Bool(asked != "" || table.AboutContainer(r))}
 	return e, true
 }
 

@@ -38,7 +38,7 @@ var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgr
 		":10248/healthz", "Kubelet is unhealthy!", "The kubelet is not healthy after", "running or healthy", "K8S_KUBELET_NOT_RUNNING",
 		"daemon-kubelite is not running", "daemon-kubelet is not running", ":10250: connect: connection refused", ":10250: i/o timeout",
 	}, kubeletUnhealthy},
-	{[]string{"Docker daemon failed!", "ontainer runtime containerd failed!"}, runtimeUnhealthy},
+	{[]string{"Docker daemon failed!", "ontainer runtime containerd failed!", "docker still unres"}, runtimeUnhealthy},
 }}
 
 // kubeletUnhealthy is a kubelet that does not answer at /healthz, or answers that it is not
@@ -87,19 +87,21 @@ var kubeletIsDown = []string{
 	"Kubelet is unhealthy!", "The kubelet is not healthy after", "the kubelet isn't running or healthy", "K8S_KUBELET_NOT_RUNNING", "daemon-kubelite is not running", "daemon-kubelet is not running",
 }
 
-// runtimeUnhealthy is a runtime that did not list its containers within a minute, so that it is
-// ended:
+// runtimeUnhealthy is a runtime that did not list its containers within a minute, or twice within
+// 20 s, so that it is ended:
 //
 //	Docker daemon failed!; Container runtime containerd failed!         (health-monitor.sh)
+//	docker still unresposive; triggering docker restart                 (docker-healthcheck of kops, up to 1.22)
 func runtimeUnhealthy(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
-	component := map[bool]string{true: "dockerd", false: "containerd"}[strings.HasPrefix(text, "Docker")]
+	component := map[bool]string{true: "containerd", false: "dockerd"}[strings.HasPrefix(text, "Container")]
 	e := event.New(
 		event.KindHealthFailed, component+" does not list its containers in time, and its monitor ends it", event.FieldService.Text("cri"),
 		event.FieldError.Text(text), event.FieldDeadline.Bool(true),
 	)
 	e.Component = component
-	return e, strings.HasPrefix(text, "Docker daemon failed!") || strings.HasPrefix(text, "Container runtime containerd failed!")
+	ends := []string{"Docker daemon failed!", "Container runtime containerd failed!", "docker still unresposive;", "docker still unresponsive;"}
+	return e, slices.ContainsFunc(ends, func(words string) bool { return strings.HasPrefix(text, words) })
 }
 
 // nodeFactFrom makes a fact of a line that no daemon wrote.
