@@ -26,6 +26,7 @@ func sniffGoroutines(head *lines.Head) float64 {
 	logged, kernel, headless := false, false, startsWithFrames(head.Text)
 	share := lines.Share(head, func(line []byte) lines.Sign {
 		line = bytes.TrimPrefix(line, []byte("* ")) // delve marks the goroutine that it is in
+		line = bytes.TrimRight(line, " ")           // with which a terminal fills its rows
 		switch {
 		case len(line) == 0:
 			return lines.Foreign
