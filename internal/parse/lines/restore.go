@@ -140,13 +140,19 @@ func sharedPrefix(head *Head) []byte {
 		return []byte("> ")
 	case all == 0:
 		return nil
-	case named == all && (all > 1 || bytes.HasSuffix(name, []byte(".log:")) || bytes.HasSuffix(name, []byte(".txt:"))):
+	case named == all && (all > 1 || namesText(name)):
 		if spaced := slices.Concat(name, []byte(" ")); allBegin(head.Lines, spaced) {
 			return spaced // as talosctl writes the name of a node
 		}
 		return name
 	}
 	return nil
+}
+
+// namesText says that a name before a single line can be nothing but that of a file: of a log, a
+// text or a page.
+func namesText(name []byte) bool {
+	return slices.ContainsFunc([]string{".log:", ".txt:", ".md:"}, func(ending string) bool { return bytes.HasSuffix(name, []byte(ending)) })
 }
 
 // allBegin says that each line begins with prefix, or is what it holds before its blank.
