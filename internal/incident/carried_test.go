@@ -20,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -62,10 +63,24 @@ var (
 // clockYear is what a clock says about the year of its file.
 var clockYear = regexp.MustCompile(`year (\d{4})`)
 
-// logEntries takes a log apart, by the clock that it was read by; ok is false where the file is
-// none.
-func logEntries(name, text string, clock timeline.Clock) (all []entry, ok bool) {
+// writerOf is who wrote the lines of a file that name nobody, as journald knows it: whom the file
+// is named after, or else the daemon that is read from them.
+func writerOf(name string, plain *incident.Incident) string {
 	unit, _, _ := strings.Cut(filepath.Base(name), ".")
+	if daemon.Writer(unit) != "" {
+		return unit
+	}
+	for _, e := range plain.Timeline.Events {
+		if read := daemon.Named(e.Component); read != "" && filepath.Base(e.Pos().File) == filepath.Base(name) {
+			return read
+		}
+	}
+	return unit
+}
+
+// logEntries takes a log apart, by the clock that it was read by and the writer of lines that name
+// none; ok is false where the file is none.
+func logEntries(text, unit string, clock timeline.Clock) (all []entry, ok bool) {
 	year, zone, boot := "2025 ", time.UTC, time.Date(2025, 6, 1, 0, 0, 0, 0, time.UTC)
 	if m := clockYear.FindStringSubmatch(clock.Basis); m != nil && !strings.Contains(clock.Basis, "year not known") {
 		year = m[1] + " "
@@ -156,7 +171,7 @@ func logNode(files map[string]string, plain *incident.Incident) (n node, ok bool
 				clock = c
 			}
 		}
-		all, isLog := logEntries(name, files[name], clock)
+		all, isLog := logEntries(files[name], writerOf(name, plain), clock)
 		first, _, _ := strings.Cut(files[name], "\n")
 		// at no time of the other files
 		sinceBoot := isLog && uptimeLine.MatchString(first) && clock.Boot.IsZero() && len(files) > 1
@@ -169,7 +184,7 @@ func logNode(files map[string]string, plain *incident.Incident) (n node, ok bool
 	slices.SortStableFunc(n.entries, func(a, b entry) int { return a.at.Compare(b.at) })
 	for i := range n.entries {
 		if i > 0 && !n.entries[i].at.After(n.entries[i-1].at) {
-			n.entries[i].at = n.entries[i-1].at.Add(time.Microsecond)
+			n.entries[i].at = n.entries[i-1].at.Add(time.Microsecond).Truncate(time.Microsecond) // as fine as journald's
 		}
 	}
 	return n, len(n.entries) > 0
