@@ -38,3 +38,20 @@ func TestLinesEndAtError(t *testing.T) {
 	}
 	require.Equal(t, []string{"text", "unexpected EOF"}, got)
 }
+
+func TestWithoutBlankLines(t *testing.T) {
+	for text, want := range map[string]string{
+		"a\n\nb\n\nc\n\n":              "a\nb\nc\n",
+		"a\n\n\n\nb\n\nc\n":            "a\n\nb\nc\n", // a blank line stands behind the blank one
+		"\n\na\n\nb\n\nc\n\n":          "\na\nb\nc\n",
+		"a\n\n\nb\n\nc\n\n":            "",
+		"a\nb\n\nc\n\nd\n\n":           "",
+		"one paragraph\n\nanother\n\n": "", // of which pages are made
+	} {
+		got, ok := WithoutBlankLines([]byte(text))
+		require.Equal(t, want != "", ok, "%q", text)
+		if ok {
+			require.Equal(t, want, string(got), "%q", text)
+		}
+	}
+}

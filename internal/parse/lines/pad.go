@@ -2,25 +2,22 @@ package lines
 
 import "bytes"
 
-// WithoutBlankLines is a text without the blank line that stands behind every line; ok is false
-// where that is not so.
+// WithoutBlankLines is a text without the blank line that stands behind every line, be it blank
+// itself; ok is false where that is not so.
 func WithoutBlankLines(head []byte) (text []byte, ok bool) {
-	blank, count := true, 0 // the line before was; lines that are not blank
+	blanks, filled := 1, 0 // blank lines behind the last that is none, and how many are none
 	for line := range bytes.Lines(head) {
-		switch was := blank; {
-		case IsBlank(line):
-			if blank = true; was {
+		if !IsBlank(line) {
+			if blanks%2 == 0 {
 				return nil, false
 			}
-		default:
-			if blank = false; !was {
-				return nil, false
-			}
-			text = append(text, line...)
-			count++
+			blanks, filled = 0, filled+1
+		} else if blanks++; blanks%2 == 1 {
+			continue // which stands behind a line
 		}
+		text = append(text, line...)
 	}
-	return text, count > 2
+	return text, filled > 2
 }
 
 // FindPad is how many blanks stand behind every line of head.
