@@ -31,7 +31,8 @@ func (k *Keeper) Keep(e *Event) {
 		if q.Text != k.line {
 			k.line = k.copyText(q.Text)
 		}
-		k.quotes = append(k.quotes, Quote{q.Pos, k.line})
+		q.Text = k.line
+		k.quotes = append(k.quotes, q)
 	}
 	e.Evidence = k.quotes[first:len(k.quotes):len(k.quotes)]
 	line := ""

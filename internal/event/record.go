@@ -30,6 +30,20 @@ func (p Pos) String() string {
 type Quote struct {
 	Pos  Pos
 	Text string
+	Rest bool // the line goes on with the message that the quote before it begins
+}
+
+// FirstMessages are the first quotes of some evidence: of most messages, each with all its lines.
+func FirstMessages(quotes []Quote, most int) []Quote {
+	for i, q := range quotes {
+		if !q.Rest {
+			most--
+		}
+		if most < 0 {
+			return quotes[:i:i]
+		}
+	}
+	return slices.Clip(quotes)
 }
 
 // Record is one thing a program on the node wrote, as it wrote it.
@@ -102,7 +116,7 @@ func (r *Record) Quotes() []Quote {
 	quotes := []Quote{{Pos: r.Pos, Text: r.Raw}}
 	for _, p := range r.Pieces {
 		if p.Raw != "" && len(quotes) < maxQuoted {
-			quotes = append(quotes, Quote{Pos: p.Pos, Text: p.Raw})
+			quotes = append(quotes, Quote{Pos: p.Pos, Text: p.Raw, Rest: true})
 		}
 	}
 	return quotes

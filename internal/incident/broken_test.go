@@ -42,6 +42,34 @@ func account(t *testing.T, inc *incident.Incident, suffix string) incident.File 
 	return *inc.Files[i]
 }
 
+// breakAt is a line as a terminal of so many columns shows it.
+func breakAt(columns int, line string) (rows string) {
+	for ; len(line) > columns; line = line[columns:] {
+		rows += line[:columns] + "\n"
+	}
+	return rows + line + "\n"
+}
+
+// A message that a terminal broke proves a stall, or is a sign, with all its lines.
+func TestBrokenMessagesAreQuotedWhole(t *testing.T) {
+	sign := breakAt(80, `Nov 08 09:33:12 node-1 kubelet[2917]: E1108 09:33:12.540000    2917 controller.go:187] failed to update lease, error: `+
+		`Put "https://10.0.0.1:6443/apis/coordination.k8s.io/v1/x?timeout=10s": dial tcp 10.0.0.1:6443: i/o timeout`)
+	stall := breakAt(80, `Nov 08 09:33:14 node-1 kubelet[2917]: E1108 09:33:14.540000    2917 kubelet.go:2412] "Skipping pod synchronization" `+
+		`err="PLEG is not healthy: pleg was last seen active 3m0.5s ago; threshold is 3m0s"`)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "messages"), []byte(sign+stall), 0o600))
+	inc, err := loadAny(t, incident.Options{Inputs: incident.Inputs{Paths: []string{dir}}})
+	require.NoError(t, err)
+	text := func(quotes []event.Quote) (all string) {
+		for _, q := range quotes {
+			all += q.Text + "\n"
+		}
+		return all
+	}
+	require.Equal(t, stall, text(inc.Timeline.Stalls[0].Evidence))
+	require.Equal(t, sign, text(inc.Result.Signs[0].Evidence))
+}
+
 // A bundle that was cut on its way to the ticket gives what came before the cut, and says so.
 func TestCutArchive(t *testing.T) {
 	whole, err := os.ReadFile("../../testdata/lab-umount2/bundle.tgz")

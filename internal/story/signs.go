@@ -40,7 +40,7 @@ func listWorkload(tl *timeline.Timeline) (signs []Sign) {
 		case i >= 0:
 			signs[i].Count += e.Count()
 		case len(signs) < maxSigns:
-			signs = append(signs, Sign{e.Text, e.Count(), e.Evidence[:1], findWindow(e), e.Kind})
+			signs = append(signs, Sign{e.Text, e.Count(), event.FirstMessages(e.Evidence, 1), findWindow(e), e.Kind})
 		}
 	}
 	return signs
@@ -123,7 +123,7 @@ func listSignsBut(tl *timeline.Timeline, stalled bool, explained func(*event.Eve
 		if subject := findSubject(s.first); subject != "" && len(s.others) > 0 {
 			text = strings.Replace(text, subject, subject+" "+event.OthersText(len(s.others)), 1)
 		}
-		signs = append(signs, Sign{text, s.count, s.first.Evidence[:min(1, len(s.first.Evidence))], findWindow(s.first), s.first.Kind})
+		signs = append(signs, Sign{text, s.count, event.FirstMessages(s.first.Evidence, 1), findWindow(s.first), s.first.Kind})
 	}
 	return signs
 }

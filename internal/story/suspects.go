@@ -74,7 +74,7 @@ type sign struct {
 func (g *sign) evidence() (all []event.Quote) {
 	for _, e := range g.quoted {
 		if e != nil {
-			all = append(all, e.Evidence[0])
+			all = append(all, event.FirstMessages(e.Evidence, 1)...)
 		}
 	}
 	return all

@@ -100,7 +100,7 @@ func (tl *Timeline) addLateStarts() {
 		for _, j := range first {
 			if c := &tl.Coverage[j]; c.Start.After(s.Start) && c.Start.Before(s.End) {
 				c.Gaps = append(c.Gaps,
-					Gap{Window{s.Start, c.Start}, "the log begins inside the stall", firstQuote(s.Evidence)})
+					Gap{Window{s.Start, c.Start}, "the log begins inside the stall", event.FirstMessages(s.Evidence, 1)})
 			}
 		}
 	}

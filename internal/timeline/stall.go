@@ -294,19 +294,16 @@ func (s *signs) stallsFromComplaints() []Stall {
 func newStall(start time.Time, threshold time.Duration, first, last *event.Event) Stall {
 	s := Stall{
 		Window: Window{start, last.Start.T}, Threshold: threshold, Phase: PhaseUnknown,
-		Evidence: firstQuote(first.Evidence),
+		Evidence: event.FirstMessages(first.Evidence, 1),
 	}
 	if last != first {
-		s.Evidence = append(s.Evidence, firstQuote(last.Evidence)...)
+		s.Evidence = append(s.Evidence, event.FirstMessages(last.Evidence, 1)...)
 	}
 	if first.Source == kubeletLog {
 		s.Host = first.Host
 	}
 	return s
 }
-
-// firstQuote is the first line of some evidence, as a list; empty when there is none.
-func firstQuote(q []event.Quote) []event.Quote { return append(q[:0:0], q[:min(1, len(q))]...) }
 
 // stallsBeforeFirstRelist finds kubelets whose first relist does not end. Such complaints are
 // normal in a kubelet's first moments, so only a run that is longer than the threshold counts. A

@@ -141,6 +141,13 @@ func TestText(t *testing.T) {
 		{Pos: event.Pos{File: "kubelet.log", Line: 1}, Text: "a"},
 		{Pos: event.Pos{File: "a/rather/long/path/of/a/bundle/kubelet.log", Line: 20}, Text: "PLEG is not healthy: pleg was last seen active"},
 	}
+	broken := []event.Quote{
+		{Pos: event.Pos{File: "messages", Line: 1}, Text: "PLEG is not"},
+		{Pos: event.Pos{File: "messages", Line: 2}, Text: "healthy", Rest: true},
+		{Pos: event.Pos{File: "messages", Line: 3}, Text: "b"},
+	}
+	require.Equal(t, "     messages:1  PLEG is not\n     messages:2  healthy\n     (1 more, see --verbose)\n",
+		laidOut(show.Options{}, func(t *show.Text) { t.WriteQuotes(broken, 1) }))
 	require.Equal(t, "     kubelet.log:1  a\n     (1 more, see --verbose)\n",
 		laidOut(show.Options{}, func(t *show.Text) { t.WriteQuotes(quotes, 1) }))
 	require.Equal(t, "     kubelet.log:1  a\n     a/rather/long/path/of/a/bundle/kubelet.log:20  PLEG is not healthy: pleg was last seen active\n",

@@ -80,8 +80,9 @@ func (t *Text) WriteQuotes(qs []event.Quote, most int) {
 	const indent = Margin + "  "
 	qs = DistinctQuotes(qs)
 	left := 0
-	if !t.Verbose && len(qs) > most {
-		qs, left = qs[:most], len(qs)-most
+	if !t.Verbose {
+		first := event.FirstMessages(qs, most)
+		qs, left = first, len(qs)-len(first)
 	}
 	for _, q := range qs {
 		pos, said := Escape(q.Pos.String(), MaxQuote), strings.TrimRight(Escape(q.Text, MaxQuote), " ")
