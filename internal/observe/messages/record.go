@@ -171,7 +171,7 @@ var traceLiterals = []string{
 	// what comes before the stack of a CPU
 	"BUG: unable to handle", "kernel NULL pointer dereference", "general protection fault", "kernel BUG at ",
 	"divide error: ", "invalid opcode: ", "stack segment: ", "double fault: ",
-	"Unable to handle kernel", "Internal error: Oops", "Oops: 00", "Oops: Kernel ", "soft lockup", "hard LOCKUP", "detected stall", "NMI backtrace for cpu ",
+	"Unable to handle kernel", "Internal error: Oops", "Oops: 00", "Oops: Kernel ", "soft lockup", "hard LOCKUP", "detected stall", "NMI backtrace for cpu ", "Task dump for CPU ",
 	// what comes before one that somebody pasted
 	"cat /proc/", " TASK: f", "sched:sched_switch:",
 }

@@ -56,11 +56,15 @@ var faults = []struct{ start, what string }{
 }
 
 // lockups are parts of the lines that begin a report of a CPU which does not come round.
-var lockups = []string{"soft lockup - CPU#", "hard LOCKUP on cpu ", "detected stall on CPU", "detected stalls on CPUs/tasks", backtrace}
+var lockups = []string{"soft lockup - CPU#", "hard LOCKUP on cpu ", "detected stall on CPU", "detected stalls on CPUs/tasks", backtrace, taskDump}
 
 // backtrace comes before the stack of every CPU that was asked for it: for a stall of RCU, a hard
 // lockup and sysrq-l.
 const backtrace = "NMI backtrace for cpu "
+
+// taskDump comes before the task that runs on a CPU, and its stack, where the CPU itself is not or
+// cannot be asked: kernel/sched/core.c.
+const taskDump = "Task dump for CPU "
 
 // readFault reads the line that begins a report about a CPU; nil for every other line.
 func readFault(text string) *faultReport {
@@ -193,7 +197,18 @@ func (f *faultReport) isContinuedBy(next *faultReport) bool {
 	if f.comm != "" || f.isFault() != next.isFault() {
 		return false
 	}
-	return f.isFault() || !strings.HasPrefix(f.first, backtrace) && strings.HasPrefix(next.first, backtrace)
+	return f.isFault() || !f.isOfOneCPU() && next.isOfOneCPU()
+}
+
+// isOfOneCPU says that the report is what runs on one CPU, as others ask for it.
+func (f *faultReport) isOfOneCPU() bool {
+	return strings.HasPrefix(f.first, backtrace) || strings.HasPrefix(f.first, taskDump)
+}
+
+// showsTask says that the report goes on with a task and its stack. RCU's own thread is shown where
+// that got no CPU.
+func (f *faultReport) showsTask(task *kernel.Task) bool {
+	return (strings.HasPrefix(f.first, taskDump) || strings.Contains(f.first, "detected stall")) && !strings.HasPrefix(task.Comm, "rcu_")
 }
 
 // takeLine takes what a line says of the task and of the instruction that it was at.

@@ -117,6 +117,10 @@ func (k *KernelTraces) Add(r *event.Record) {
 	}
 	quote := event.Quote{Pos: r.Pos, Text: r.Raw}
 	head, ok := readTraceHead(strings.TrimLeft(text, " \t"), r.Unit == "")
+	if ok && !head.pasted && t != nil && t.report != nil && t.report.showsTask(&head.task) {
+		k.addShown(caller, &head.task, r, quote)
+		return
+	}
 	if ok && !(head.bare && t != nil && t.report != nil) { // crash has such a line in what it says of a panic
 		if t == nil || !head.pasted || !t.isPanicOf(&head.task) {
 			k.closeTrace(caller)
@@ -227,21 +231,44 @@ func (k *KernelTraces) noteEdge(text, caller string, r *event.Record, quote even
 
 // beginReport starts the stack of what runs on a CPU.
 func (k *KernelTraces) beginReport(caller string, report *faultReport, r *event.Record, quote event.Quote) {
-	if t := k.open[caller]; t != nil && t.report != nil && t.report.isContinuedBy(report) {
-		t.last = r.Time
+	before := k.open[caller]
+	if before != nil && before.report != nil && !before.traced && before.report.isContinuedBy(report) {
+		before.last = r.Time
+		before.lockup.noteDump(report.first, quote)
 		return
 	}
 	k.closeTrace(caller)
 	k.beginTrace(caller, &kernel.Task{Comm: report.comm, TID: report.pid}, r, quote)
 	t := k.open[caller]
 	t.report, t.blocked = report, report.stuck
-	if !report.isFault() && len(k.lockups) < maxLockups {
+	switch {
+	case report.isFault() || len(k.lockups) >= maxLockups:
+	case before != nil && report.isOfOneCPU():
+		t.lockup = before.lockup
+		t.lockup.noteDump(report.first, quote)
+	default:
 		if k.lockups == nil {
 			k.lockups = map[event.Pos]*lockup{}
 		}
 		t.lockup = &lockup{}
 		k.lockups[quote.Pos] = t.lockup
 	}
+}
+
+// addShown starts the stack of a task that a report about CPUs shows: the one that runs on a CPU,
+// or one for which RCU waits.
+//
+//	Task dump for CPU 3:
+//	task:containerd      state:R  running task     stack:0     pid:1422  ppid:1      flags:0x00004002
+//	Call Trace:
+func (k *KernelTraces) addShown(caller string, task *kernel.Task, r *event.Record, quote event.Quote) {
+	before := k.open[caller]
+	k.closeTrace(caller)
+	k.beginTrace(caller, task, r, quote)
+	t := k.open[caller]
+	t.lockup = before.lockup
+	t.report = &faultReport{first: before.report.first, comm: task.Comm, pid: task.TID}
+	t.lockup.noteShown(task, quote)
 }
 
 // countStrayLine begins to look at all lines that may be part of a trace.

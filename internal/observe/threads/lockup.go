@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/linux"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/kernel"
 )
@@ -21,7 +22,24 @@ type lockup struct {
 	cpu, ticks, comm string
 	tid, cpus        int
 	again            bool
+	dump             event.Quote // the line that says on which CPU the next task runs; zero without one
 	quotes           []event.Quote
+}
+
+// noteDump notes the line above the task that runs on a CPU.
+func (l *lockup) noteDump(text string, quote event.Quote) {
+	if l != nil && strings.HasPrefix(text, taskDump) {
+		l.dump = quote
+	}
+}
+
+// noteShown notes a task that a report shows: the first that runs on a CPU which is held up.
+func (l *lockup) noteShown(task *kernel.Task, quote event.Quote) {
+	if l == nil || l.dump.Text == "" || l.comm != "" {
+		return
+	}
+	l.comm, l.tid, l.cpu = task.Comm, task.TID, scan.Digits(scan.After(l.dump.Text, taskDump))
+	l.quotes = append(l.quotes, l.dump, quote)
 }
 
 // maxLockups bounds those whose lines are kept of one log.
@@ -42,7 +60,7 @@ func (l *lockup) takeLine(text string, quote event.Quote) bool {
 		if cpu := scan.Digits(strings.TrimLeft(scan.After(text, "CPU:"), " ")); l.cpu == "" && l.cpus == 0 {
 			l.cpu = cpu
 		}
-	} else if ticks, ok := scan.Between(text, "(t=", " jiffies"); ok && scan.Digits(ticks) == ticks {
+	} else if ticks := linux.StalledTicks(text); ticks != "" {
 		l.ticks = ticks
 	} else if cpu, rest, ok := strings.Cut(text, "-"); ok && cpu != "" && scan.Digits(cpu) == cpu && strings.Contains(rest, ": (") {
 		if l.cpus++; l.cpus > 1 {

@@ -468,7 +468,7 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 			event.FieldOf.Text("task"),
 		), true
 	}
-	if ticks := stalledTicks(r.Message()); ticks != "" && !strings.Contains(r.Raw, "INFO: ") {
+	if ticks := StalledTicks(r.Message()); ticks != "" && !strings.Contains(r.Raw, "INFO: ") {
 		e := event.New(event.KindRCUStall, "a CPU has not come round for "+ticks+" ticks")
 		e.AddNumber(event.FieldTicks, ticks)
 		return e, true
@@ -489,9 +489,9 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 			(self || scan.ContainsAny(r.Raw, []string{"stalls on CPUs/tasks", "stalls on tasks", " detected stall on CPU "}))
 }
 
-// stalledTicks is how long a CPU has not come round, in the line below RCU's; empty when there is
+// StalledTicks is how long a CPU has not come round, in the line below RCU's; empty when there is
 // none.
-func stalledTicks(text string) string {
+func StalledTicks(text string) string {
 	ticks, ok := scan.Between(text, "(t=", " jiffies g=")
 	if !ok {
 		ticks, ok = scan.Between(scan.After(text, "(detected by "), ", t=", " jiffies, g=")
