@@ -101,6 +101,9 @@ func (o Opened) restored(path string) Opened {
 		if restore == nil {
 			break
 		}
+		if o.Head.HoldsByte('\x1b') { // which stands before what is taken off
+			o.R = lines.StripColours(o.R)
+		}
 		o = openText(restore(o.R))
 	}
 	if !o.Head.HoldsByte('\x1b') {
