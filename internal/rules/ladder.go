@@ -218,7 +218,7 @@ func (w *weighing) climb(x *index, limit language.Verdict) {
 	switch near := w.listNear(); {
 	case len(near) > 0:
 		w.verdict = language.Possible
-		free := slices.DeleteFunc(slices.Clone(near), func(t sign) bool { return t.rule.AtMost == language.Possible.String() })
+		free := slices.DeleteFunc(slices.Clone(near), w.isCapped)
 		if len(free) > 0 && (len(w.effects) > 0 || x.haveTwoWriters(free)) {
 			w.verdict = language.Likely
 		}
@@ -236,6 +236,13 @@ func (w *weighing) climb(x *index, limit language.Verdict) {
 			w.verdict = language.RuledOut
 		}
 	}
+}
+
+// isCapped says that a tell proves no more than that its rule is possible, whatever else was seen.
+func (w *weighing) isCapped(t sign) bool {
+	return t.rule.AtMost == language.Possible.String() && !slices.ContainsFunc(w.effects, func(effect sign) bool {
+		return slices.Contains(t.rule.ShownBy, effect.rule.ID)
+	})
 }
 
 // listNear are the tells that are not stray.
@@ -420,10 +427,8 @@ func (x *index) findEffects(cat *language.Catalog) []effectSpans {
 	for i := range cat.Effects {
 		e := effectSpans{rule: &cat.Effects[i]}
 		stands := func(other effectSpans) bool { return other.rule.ID == e.rule.Unless }
-		if e.all = x.findHits(&e.rule.Compiled.Events).events; e.rule.Min > 1 {
-			e.all = x.listRows(e.rule, e.all)
-		}
-		if len(e.all) < e.rule.Min || slices.ContainsFunc(all, stands) {
+		found, ok := x.takeSign(e.rule, x.findHits(&e.rule.Compiled.Events).events)
+		if e.all = found.events; !ok || len(e.all) == 0 || slices.ContainsFunc(all, stands) {
 			continue
 		}
 		if e.rule.Same != "" {
@@ -467,6 +472,9 @@ func saturate(a, b int64) int64 {
 // goesWith says whether the effect lies in the time of an event. Without a time nothing speaks
 // against it: the lines of an excerpt belong together.
 func (e *effectSpans) goesWith(x *index, ev int32) bool {
+	if e.rule.Excerpt && x.isInDenseSource(ev) {
+		return false
+	}
 	if _, itself := slices.BinarySearch(e.all, ev); itself || e.rule.Own {
 		return itself && e.rule.Own // what a tell shows is no second sign of it
 	}

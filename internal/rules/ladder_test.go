@@ -24,7 +24,8 @@ verdict: {confirmed: chain}
 tells:
   - {id: sleeps, text: "{comm} sleeps in the freezer", why: w, kind: thread.sample, match: {waits: freezer}}
   - {id: says, text: "{path} is frozen", why: w, kind: cgroup}
-  - {id: hint, text: "a hint", why: w, kind: hint, at_most: possible}
+  - {id: hint, text: "a hint", why: w, kind: hint, at_most: possible, shown_by: [showing]}
+  - {id: crash, text: "a crash", why: w, kind: crash}
   - {id: many, text: "{many|count} lines", why: w, kind: many, min: 3, same: device, within: 2m}
 supports:
   - {id: slow, text: "a slow call", kind: slow}
@@ -43,6 +44,9 @@ const frozenEffects = `effects:
   - {id: unhealthy, unless: stall, text: "not healthy", kind: kubelet.pleg-unhealthy}
   - {id: sleeper, text: "a sleeper", kind: thread.sample, match: {comm: sleepy}}
   - {id: stuck, own: true, text: "{comm} is of the chain", kind: thread.sample, match: {component: runc}}
+  - {id: showing, text: "what the hint leaves open", kind: showing}
+  - {id: ends, own: true, excerpt: true, text: "it ends with it", kind: crash}
+  - {id: three, text: "three programs wait", kind: waiting, differ: comm, min: 3, within: 5m}
   - {id: mute, role: notready, text: "nothing is heard of the node", kind: node.condition}
   - {id: listed, role: notready, same: node, text: "{node} is listed", kind: listed}
   - {id: again, role: notready, text: "it starts again", kind: restart, min: 2, within: 1m}
@@ -66,37 +70,43 @@ func sleeperOf(component string, changes ...setup) event.Event {
 
 func writtenBy(source string) setup { return func(e *event.Event) { e.Source = source } }
 
+func waiting(comm string) event.Event { return ev("waiting", when(2), field("comm", comm)) }
+
 func TestLadder(t *testing.T) {
 	stalled := ev("kubelet.stall", from(0, 200))
 	for name, c := range map[string]struct {
 		events []event.Event
 		want   language.Verdict
 	}{
-		"nothing":                       {nil, language.NotEvaluable},
-		"a support alone":               {[]event.Event{ev("slow", when(1))}, language.Weighed},
-		"a tell alone":                  {[]event.Event{sleeperOf("java")}, language.Possible},
-		"a tell and a stall":            {[]event.Event{sleeperOf("java", when(10)), stalled}, language.Likely},
-		"a tell long after a stall":     {[]event.Event{sleeperOf("java", when(3600)), stalled}, language.Possible},
-		"a tell late in the stall":      {[]event.Event{sleeperOf("java", when(190)), stalled}, language.Possible},
-		"a complaint":                   {[]event.Event{sleeperOf("java", when(10)), ev("kubelet.pleg-unhealthy", when(20))}, language.Likely},
-		"a complaint late in a stall":   {[]event.Event{sleeperOf("java", when(190)), stalled, ev("kubelet.pleg-unhealthy", when(190))}, language.Possible},
-		"a tell is no effect of itself": {[]event.Event{sleeperOf("sleepy", when(10))}, language.Possible},
-		"a tell without a time":         {[]event.Event{sleeperOf("java"), stalled}, language.Likely},
-		"a thread of the chain":         {[]event.Event{sleeperOf("runc")}, language.Likely},
-		"another thread of the chain":   {[]event.Event{sleeperOf("java"), ev("thread.sample", func(e *event.Event) { e.Component = "runc" })}, language.Possible},
-		"two tells of one writer":       {[]event.Event{sleeperOf("java"), ev("cgroup")}, language.Possible},
-		"two tells of two writers":      {[]event.Event{sleeperOf("java"), ev("cgroup", writtenBy("node"))}, language.Likely},
-		"too few lines of a tell":       {[]event.Event{ev("many", when(1)), ev("many", when(2))}, language.NotEvaluable},
-		"lines enough of a tell":        {[]event.Event{ev("many", when(1)), ev("many", when(2)), ev("many", when(3))}, language.Possible},
-		"lines that lie too far apart":  {[]event.Event{ev("many", when(1)), ev("many", when(200)), ev("many", when(300))}, language.NotEvaluable},
-		"lines of different devices":    {[]event.Event{ev("many", when(1), field("device", "lo")), ev("many", when(2)), ev("many", when(3))}, language.NotEvaluable},
-		"a capped tell and a stall":     {[]event.Event{ev("hint", when(1)), stalled}, language.Possible},
-		"a tell, and something against": {[]event.Event{sleeperOf("runc"), ev("thawed")}, language.RuledOut},
-		"a tell, and a doubt":           {[]event.Event{sleeperOf("runc"), ev("doubt")}, language.Possible},
-		"a tell alone, and a doubt":     {[]event.Event{sleeperOf("java"), ev("doubt")}, language.Weighed},
-		"a tell alone, and many doubts": {[]event.Event{sleeperOf("java"), ev("doubt"), ev("more"), ev("most")}, language.Weighed},
-		"a tell, and many doubts":       {[]event.Event{sleeperOf("runc"), ev("doubt"), ev("more"), ev("most")}, language.Weighed},
-		"one line counts once against":  {[]event.Event{sleeperOf("runc"), ev("most")}, language.Possible},
+		"nothing":                        {nil, language.NotEvaluable},
+		"a support alone":                {[]event.Event{ev("slow", when(1))}, language.Weighed},
+		"a tell alone":                   {[]event.Event{sleeperOf("java")}, language.Possible},
+		"a tell and a stall":             {[]event.Event{sleeperOf("java", when(10)), stalled}, language.Likely},
+		"a tell long after a stall":      {[]event.Event{sleeperOf("java", when(3600)), stalled}, language.Possible},
+		"a tell late in the stall":       {[]event.Event{sleeperOf("java", when(190)), stalled}, language.Possible},
+		"a complaint":                    {[]event.Event{sleeperOf("java", when(10)), ev("kubelet.pleg-unhealthy", when(20))}, language.Likely},
+		"a complaint late in a stall":    {[]event.Event{sleeperOf("java", when(190)), stalled, ev("kubelet.pleg-unhealthy", when(190))}, language.Possible},
+		"a tell is no effect of itself":  {[]event.Event{sleeperOf("sleepy", when(10))}, language.Possible},
+		"a tell without a time":          {[]event.Event{sleeperOf("java"), stalled}, language.Likely},
+		"a thread of the chain":          {[]event.Event{sleeperOf("runc")}, language.Likely},
+		"another thread of the chain":    {[]event.Event{sleeperOf("java"), ev("thread.sample", func(e *event.Event) { e.Component = "runc" })}, language.Possible},
+		"two tells of one writer":        {[]event.Event{sleeperOf("java"), ev("cgroup")}, language.Possible},
+		"two tells of two writers":       {[]event.Event{sleeperOf("java"), ev("cgroup", writtenBy("node"))}, language.Likely},
+		"too few lines of a tell":        {[]event.Event{ev("many", when(1)), ev("many", when(2))}, language.NotEvaluable},
+		"lines enough of a tell":         {[]event.Event{ev("many", when(1)), ev("many", when(2)), ev("many", when(3))}, language.Possible},
+		"lines that lie too far apart":   {[]event.Event{ev("many", when(1)), ev("many", when(200)), ev("many", when(300))}, language.NotEvaluable},
+		"lines of different devices":     {[]event.Event{ev("many", when(1), field("device", "lo")), ev("many", when(2)), ev("many", when(3))}, language.NotEvaluable},
+		"a capped tell and a stall":      {[]event.Event{ev("hint", when(1)), stalled}, language.Possible},
+		"what a capped tell leaves open": {[]event.Event{ev("hint", when(1)), ev("showing", when(2))}, language.Likely},
+		"an effect of many programs":     {[]event.Event{sleeperOf("java", when(1)), waiting("a"), waiting("b"), waiting("c")}, language.Likely},
+		"an effect of too few programs":  {[]event.Event{sleeperOf("java", when(1)), waiting("a"), waiting("b"), waiting("a")}, language.Possible},
+		"a crash in an excerpt":          {[]event.Event{ev("crash", when(1))}, language.Likely},
+		"a tell, and something against":  {[]event.Event{sleeperOf("runc"), ev("thawed")}, language.RuledOut},
+		"a tell, and a doubt":            {[]event.Event{sleeperOf("runc"), ev("doubt")}, language.Possible},
+		"a tell alone, and a doubt":      {[]event.Event{sleeperOf("java"), ev("doubt")}, language.Weighed},
+		"a tell alone, and many doubts":  {[]event.Event{sleeperOf("java"), ev("doubt"), ev("more"), ev("most")}, language.Weighed},
+		"a tell, and many doubts":        {[]event.Event{sleeperOf("runc"), ev("doubt"), ev("more"), ev("most")}, language.Weighed},
+		"one line counts once against":   {[]event.Event{sleeperOf("runc"), ev("most")}, language.Possible},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Evaluate(readFrozen(t), line(c.events...))
@@ -265,6 +275,11 @@ func TestLadderInDenseLogs(t *testing.T) {
 	require.Equal(t, language.Likely, r.Findings[0].Verdict)
 	require.Equal(t, []string{"sleeps", "stall"}, stepIDs(r.Findings[0].Chain))
 	require.Equal(t, timeline.Window{Start: at(3600).T, End: at(3600).T}, r.Findings[0].Cause, "the stall is no cause")
+
+	crash := ev("crash", when(3600), writtenBy("kubelet.log"))
+	crash.Evidence[0].Pos.File = "kubelet.log"
+	r = Evaluate(readFrozen(t), dense(line(crash)))
+	require.Empty(t, r.Findings, "a whole journal shows by itself what failed with it")
 }
 
 // TestLadderInSearchedLog holds that a log of which every other line is a tell is what somebody

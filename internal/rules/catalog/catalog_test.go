@@ -24,6 +24,22 @@ func TestBuiltinLoads(t *testing.T) {
 	require.Nil(t, cat.Rule("no-such-rule"))
 }
 
+// TestNamedEffects holds that each effect that a tell or an effect names is there, and before it.
+func TestNamedEffects(t *testing.T) {
+	cat, err := Builtin()
+	require.NoError(t, err)
+	var known []string
+	for i := range cat.Effects {
+		require.Subset(t, append(known, ""), []string{cat.Effects[i].Unless})
+		known = append(known, cat.Effects[i].ID)
+	}
+	for i := range cat.Rules {
+		for _, tell := range cat.Rules[i].Tells {
+			require.Subset(t, append(known, ""), append(tell.ShownBy, tell.Unless), "%s: %s", cat.Rules[i].ID, tell.ID)
+		}
+	}
+}
+
 // TestPackedCatalogue: catalog.packed says what the files of the catalogue say.
 func TestPackedCatalogue(t *testing.T) {
 	const file = "catalog.packed"

@@ -30,6 +30,9 @@ type TellRule struct {
 	// Own says of an effect that it counts only for a tell that is the same event: a thread of the
 	// runtime that is stuck in what the tell shows.
 	Own bool
+	// Excerpt says of an effect that it counts only for a tell in lines that somebody chose: a whole
+	// journal shows by itself what failed with the tell, or that nothing did.
+	Excerpt bool
 	// BeginsWithin says of an effect how long after its start a tell may begin: what begins later is
 	// a consequence. Empty for no limit.
 	BeginsWithin string `yaml:"begins_within"`
@@ -44,8 +47,12 @@ type TellRule struct {
 	// Role says of an effect that only rules of the role notready count it, and no other effect counts
 	// for them: what makes a node not ready is no sign that something waits. Empty for the others.
 	Role string
-	// AtMost caps what the tell may prove, with whatever effect: "possible". Empty for no cap.
+	// AtMost caps what the tell may prove, with whatever effect but those of ShownBy: "possible".
+	// Empty for no cap.
 	AtMost string `yaml:"at_most"`
+	// ShownBy are effects that show what the tell alone leaves open: beside one of them AtMost does
+	// not hold.
+	ShownBy []string `yaml:"shown_by"`
 
 	Compiled CompiledTell `yaml:"-"`
 }
@@ -92,6 +99,9 @@ func (c *compiler) compileTells() {
 
 func (c *compiler) compileTell(t *TellRule, at yamlfile.Place) {
 	c.requireWord(t.AtMost, tellCaps, at.In("at_most")...)
+	if len(t.ShownBy) > 0 && t.AtMost == "" {
+		c.errorf(at.In("shown_by"), "%q has no at_most that an effect could lift", t.ID)
+	}
 	c.requireWord(t.Role, effectRoles, at.In("role")...)
 	if t.Min < 0 {
 		c.errorf(at.In("min"), "min counts events: %d is none", t.Min)
