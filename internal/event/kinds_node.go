@@ -139,8 +139,9 @@ var nodeKinds = []KindInfo{
 		measure(FieldInodesPercent, "%", "how many of the inodes are used"),
 	}},
 	{Kind: KindContainerState, About: "a container or sandbox that a listing or the kubelet shows in a state that does not last, or should not", IDs: []Key{FieldPID, FieldContainer, FieldSandbox, FieldPod}, Fields: []FieldInfo{
-		text(FieldState, "as printed: Dead, Removal In Progress, Unknown, CrashLoopBackOff, RUNNING"),
-		truth(FieldExited, "whether its process is not there, as somebody who asked for it found; absent otherwise"),
+		text(FieldState, "as printed: Dead, Removal In Progress, Unknown, CrashLoopBackOff, RUNNING, Running"),
+		truth(FieldExited, "whether its process is not there, as somebody who asked for it found, or another program has it as stopped; absent otherwise"),
+		truth(FieldOverdue, "whether two other programs have it as stopped, one of them before this one was asked; absent otherwise"),
 		text(FieldName, "of the container"),
 	}},
 	{Kind: KindDeviceLoad, About: "a block device that was busy all the time, or slow, as iostat or sar measured it", Fields: []FieldInfo{

@@ -58,7 +58,7 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 		f.makeRare().taken = &taken
 	}
 	if f.rare != nil && f.rare.section != nil {
-		f.rare.tasks = append(f.rare.tasks, snapshot.Tasks()...)
+		f.rare.tasks = append(f.rare.tasks, snapshot.Tasks(f.rare.section.Command)...)
 	}
 	f.addStats(stats)
 	f.account.Component = f.mainComponent()

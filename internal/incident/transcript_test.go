@@ -178,3 +178,50 @@ func TestLostExit(t *testing.T) {
 		}
 	}
 }
+
+// TestUnseenEnd: the CRI lists a container as running that another program has as stopped.
+func TestUnseenEnd(t *testing.T) {
+	const (
+		id      = "9b2f6c1d5e0a47833f1d0c6b8a2e49577f6d3b0c1a8e52946d7c0f3b8e1a2d64"
+		prompt  = "[root@node-1 ~]# "
+		running = prompt + "crictl ps |grep web\n9b2f6c1d5e0a4       e5a616e4b9cf6       9 hours ago         Running             web           1                   3e290bae764a1\n"
+		exited  = prompt + "crictl ps -a |grep web\n9b2f6c1d5e0a4       e5a616e4b9cf6       About an hour ago   Exited              web           1                   3e290bae764a1\n"
+		headed  = prompt + "crictl ps\nCONTAINER           IMAGE               CREATED             STATE               NAME                ATTEMPT             POD ID\n9b2f6c1d5e0a4       e5a616e4b9cf6       9 hours ago         Running             web                 1                   3e290bae764a1\n"
+		docker  = prompt + "docker ps\nCONTAINER ID        IMAGE               COMMAND             CREATED             STATUS              PORTS               NAMES\n9b2f6c1d5e0a        nginx               \"nginx\"             9 hours ago         Up 9 hours                              web\n"
+		row     = id + "    17103    STOPPED\n"
+		tasks   = prompt + "ctr -n k8s.io t ls |grep 9b2\n" + row
+		state   = "{\n  \"ociVersion\": \"1.0.1-dev\",\n  \"id\": \"" + id + "\",\n  \"pid\": 0,\n  \"status\": \"stopped\",\n  \"owner\": \"\"\n}"
+		runc    = prompt + "runc --root /run/containerd/runc/k8s.io/ state " + id + "\n" + state
+		other   = "0c1a8e52946d7c0f3b8e1a2d649b2f6c1d5e0a47833f1d0c6b8a2e49577f6d3b"
+	)
+	for text, want := range map[string]struct{ found, sure int }{
+		runc + running + tasks:                        {1, 1},
+		tasks + headed + runc:                         {1, 1},
+		running + tasks + runc:                        {1, 0}, // it may have ended in between
+		running + tasks:                               {1, 0},
+		runc + running:                                {1, 0},
+		running + tasks + exited:                      {}, // the CRI was late by moments
+		exited + tasks + runc:                         {},
+		docker + tasks + runc:                         {},
+		tasks + runc:                                  {},
+		running + prompt + "ctr -n moby t ls\n" + row: {},
+		running + prompt + "ctr -n k8s.io t ls\n" + other + "    17103    STOPPED\n":              {},
+		running + prompt + "ctr -n k8s.io t ls\n" + strings.Replace(row, "STOPPED", "RUNNING", 1): {},
+	} {
+		file := filepath.Join(t.TempDir(), "console")
+		require.NoError(t, os.WriteFile(file, []byte(text+prompt+"\n"), 0o600))
+		inc := load(t, file)
+		found, sure := 0, 0
+		for i := range inc.Timeline.Events {
+			if e := inc.Timeline.Events[i]; e.Kind == event.KindContainerState && e.FieldText(event.FieldExited) == "true" {
+				require.Equal(t, id, e.IDs.Container)
+				found++
+				if e.FieldText(event.FieldOverdue) == "true" {
+					sure++
+				}
+			}
+		}
+		require.Equal(t, want.found, found, text)
+		require.Equal(t, want.sure, sure, text)
+	}
+}

@@ -72,7 +72,8 @@ type Sections struct {
 	fresh    bool     // at the start of a line of which no margin was taken off
 	margin   int      // blanks before the last fence
 	counts   bool     // the command of the section counts lines
-	start    bool     // at the start of a line
+	start    bool     // at the start of a line, or of a prompt behind what has no end of a line
+	before   int      // bytes of the line that still stand before such a prompt; else zero
 	ended    bool     // the section has ended
 	finished bool
 	err      error
@@ -238,14 +239,19 @@ func (s *Sections) Read(p []byte) (int, error) {
 				return 0, io.EOF
 			}
 		}
-		s.start = false
+		s.start, s.before = false, promptBehind(s.peekLine())
 	}
 	if _, err := s.r.Peek(1); err != nil {
 		s.ended, s.finished, s.err = true, true, err
 		return 0, err
 	}
 	ready, _ := s.r.Peek(min(s.r.Buffered(), len(p)))
-	if i := bytes.IndexByte(ready, '\n'); i >= 0 {
+	if s.before > 0 {
+		ready = ready[:min(len(ready), s.before)]
+		s.before -= len(ready)
+		s.start = s.before == 0
+		s.ended = s.start
+	} else if i := bytes.IndexByte(ready, '\n'); i >= 0 {
 		ready, s.start, s.fresh = ready[:i+1], true, true
 		s.line++
 	}
@@ -258,6 +264,9 @@ func (s *Sections) Read(p []byte) (int, error) {
 func (s *Sections) endsBefore(line []byte) bool {
 	if _, _, ok := beginsSection(line); ok {
 		return true
+	}
+	if n := promptBehind(line); n > 0 {
+		line = line[:n]
 	}
 	if lines.IsBlank(line) {
 		return false
@@ -400,6 +409,30 @@ func beginsSection(line []byte) (command, raw string, ok bool) {
 		return "", "", false
 	}
 	return command, string(line), true
+}
+
+// promptBehind is where on a line a prompt begins behind the end of an output that has no end of a
+// line; 0 for every other line. Such are JSON, the value of a file, and the sign of a command that
+// was given up:
+//
+//	}[root@node-1 ~]# crictl ps
+//	^C[root@node-1 ~]# docker info
+func promptBehind(line []byte) int {
+	at := bytes.IndexByte(line[:min(len(line), 200)], '@')
+	if at < 0 || len(line) >= maxSectionHead {
+		return 0
+	}
+	n := bytes.LastIndexAny(line[:at], "[}")
+	if n >= 0 && line[n] == '}' {
+		n++ // root@node-1:~# has no mark of its own before it
+	}
+	if n <= 0 || line[n-1] == ' ' || line[n-1] == '\t' {
+		return 0 // of a text
+	}
+	if _, strength := cutPrompt(line[n:]); strength != surePrompt {
+		return 0
+	}
+	return n
 }
 
 // isPrintk says that a text, as "[12345.678901] Call Trace:", is a line of the kernel.
@@ -714,6 +747,9 @@ func sniffTranscript(head *lines.Head) float64 {
 			}
 			listing, filled, between = snapshots.Rows{}, false, false
 			continue
+		}
+		if promptBehind(line) > 0 {
+			commands, strongest = commands+1, surePrompt
 		}
 		if rows && listing.EndsBefore(line, filled) {
 			listing = snapshots.Rows{HasRows: listing.HasRows}

@@ -43,7 +43,9 @@ func describeSections(t testing.TB, data []byte) string {
 			require.Equal(t, s.Before, n)
 			line := strings.TrimPrefix(strings.TrimLeft(string(written[n-1]), " \t"), s.Fence)
 			require.True(t, strings.Contains(line, s.Quote.Text) || len(line) > 4096)
-			whole.WriteString(line)
+			before := whole.String()
+			before = before[strings.LastIndexByte(before, '\n')+1:] // of a prompt behind what has no end of a line
+			whole.WriteString(strings.TrimPrefix(line, before))
 		}
 		text, err := io.ReadAll(s.R)
 		require.NoError(t, err)

@@ -77,6 +77,9 @@ func (t *listings) takeBareRow(dst []event.Event, e *snapshots.Datum) []event.Ev
 	case "memory":
 		t.snapshot.sources[facts.Node] = true
 		return t.takeTopMemory(dst, e)
+	case "container":
+		t.takeTask(e)
+		return appendContainerState(dst, e)
 	case "file":
 		t.files.takeRow(e)
 		t.snapshot.sources[facts.Processes] = true

@@ -25,6 +25,8 @@ type objects struct {
 	masks    masks
 	ranges   ranges
 	states   containerObjects
+	stated   Task // of runc state, while it is read
+	tasks    []Task
 }
 
 // configz stands for the kind of what the kubelet itself says of its configuration: GET /configz,
@@ -94,6 +96,7 @@ func (o *objects) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 		o.keepLeaf("kind", leaf{configz, quoteOf(e)})
 	}
 	o.rlimit.takeDatum(e)
+	o.takeRuntimeState(e)
 	if len(e.Path) > 1 && e.Path[len(e.Path)-2] == "maskedPaths" || e.Path[len(e.Path)-1] == "maskedPaths" {
 		o.masks.notePath(e.Value, e) // of an OCI spec, alone or in crictl inspect
 	}

@@ -59,6 +59,9 @@ func (t *table) readRow(raw []byte) (path []string, fields []event.Pair, ok bool
 	if fields, ok = readSystemLine(line); ok {
 		return systemRow, fields, true
 	}
+	if fields, ok = readContainerRow(line); ok {
+		return containerRow, fields, true
+	}
 	if isTopMemory(raw) {
 		if fields, ok = readTopMemory(line); ok {
 			return memoryRow, fields, true
@@ -94,7 +97,7 @@ func mayBeRow(line []byte) bool {
 	return lines.StartsWith(line, "-.slice", "Control group ", "Unit ", "CGroup: ", "Linux ") || isTopMemory(line) ||
 		bytes.IndexByte(line[:min(len(line), 22)], ',') > 0 ||
 		bytes.IndexByte(line, ')') >= 0 && (bytes.Contains(line, []byte(")-")) || bytes.Contains(line, []byte(")─"))) ||
-		mayBeProcess(line)
+		mayBeProcess(line) || mayBeContainer(line)
 }
 
 // longestRow is how much of a line is looked at for the columns of a row without a header.
