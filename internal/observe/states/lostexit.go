@@ -114,9 +114,9 @@ func LostExits(tasks []Task, missing []Missing) (all []event.Event) {
 // cutLength is how long an id is that crictl has cut.
 const cutLength = 13
 
-// unseenEnds are the containers that the CRI has as running at last, and the runtime or the tasks
-// of containerd as stopped. A stopped container does not run again: whoever had it so before the CRI was
-// asked shows that the CRI is late.
+// unseenEnds are the containers that the CRI has as running at last, and the OCI runtime or the
+// tasks of containerd as stopped. A stopped container does not run again: whoever had it so before
+// the CRI was asked shows that the CRI is late.
 func unseenEnds(tasks []Task) (all []event.Event) {
 	last := map[string]int{} // of the CRI, by id: where it stands
 	ended := map[string][]int{}
