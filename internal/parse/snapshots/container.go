@@ -40,7 +40,9 @@ func readContainerRow(line string) (fields []event.Pair, ok bool) {
 		return nil, false
 	}
 	return []event.Pair{
-		{Key: "CONTAINER", Value: words[0]}, {Key: "STATE", Value: words[i]},
-		{Key: "NAME", Value: words[i+1]}, {Key: "POD ID", Value: words[i+3]},
+		{Key: "CONTAINER", Value: words[0]},
+		{Key: "STATE", Value: words[i]},
+		{Key: "NAME", Value: words[i+1]},
+		{Key: "POD ID", Value: words[i+3]},
 	}, true
 }
