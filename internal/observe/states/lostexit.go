@@ -54,7 +54,9 @@ func (t *listings) takeTask(e *snapshots.Datum) {
 }
 
 // takeRuntimeState takes the id and the status of what runc state prints, which says first of which
-// version it is: {"ociVersion": "1.0.1-dev", "id": "b6684441…", "pid": 0, "status": "stopped", …
+// version it is:
+//
+//	{"ociVersion": "1.0.1-dev", "id": "b6684441…", "pid": 0, "status": "stopped", …
 func (o *objects) takeRuntimeState(e *snapshots.Datum) {
 	switch {
 	case len(e.Path) != 1 || len(o.tasks) == maxListed:
