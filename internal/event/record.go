@@ -33,7 +33,8 @@ type Quote struct {
 	Rest bool // the line goes on with the message that the quote before it begins
 }
 
-// FirstMessages are the first quotes of some evidence: of most messages, each with all its lines.
+// FirstMessages returns the quotes of the first messages of some evidence, at most that many
+// messages, each with all its lines. Appending to the list leaves the evidence as it is.
 func FirstMessages(quotes []Quote, most int) []Quote {
 	for i, q := range quotes {
 		if !q.Rest {

@@ -91,7 +91,7 @@ var kubeletIsDown = []string{
 // 20 s, so that it is ended:
 //
 //	Docker daemon failed!; Container runtime containerd failed!         (health-monitor.sh)
-//	docker still unresposive; triggering docker restart                 (docker-healthcheck of kops, up to 1.22)
+//	docker still unresposive; triggering docker restart                 (docker-healthcheck of kops)
 func runtimeUnhealthy(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	component := map[bool]string{true: "containerd", false: "dockerd"}[strings.HasPrefix(text, "Container")]
