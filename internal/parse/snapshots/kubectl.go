@@ -174,7 +174,7 @@ func (r *eventRow) readStart(kind int) (old string, ok bool) {
 		return "get", true
 	}
 	r.fields = setCells(r.fields, cellLast, r.wordAt(at+1), cellFirst, r.wordAt(at))
-	r.addCell(cellSource, strings.Trim(r.wordAt(at+3), "{},"))
+	r.readReporter(at + 3)
 	return "describe", true
 }
 
@@ -205,13 +205,19 @@ func (r *eventRow) readAges(at int) int {
 	return at + 1
 }
 
-// readSource reads who reports the event, and its message: "kubelet", "kubelet, node-1", "{kubelet
-// node-1}" (≤ 1.5).
+// readSource reads who reports the event, and its message.
 func (r *eventRow) readSource(at int) bool {
+	next, ok := r.readReporter(at)
+	return ok && r.readMessage(next, len(r.words))
+}
+
+// readReporter reads who reports the event, and returns the word behind it: "kubelet", "kubelet,
+// node-1", "{kubelet node-1}" (≤ 1.5).
+func (r *eventRow) readReporter(at int) (next int, ok bool) {
 	source := r.wordAt(at)
 	name := strings.Trim(source, "{},")
 	if source == "" || name == "" {
-		return false
+		return at, false
 	}
 	r.addCell(cellSource, name)
 	at++
@@ -219,7 +225,7 @@ func (r *eventRow) readSource(at int) bool {
 		r.addCell(cellHost, strings.TrimRight(r.wordAt(at), "}"))
 		at++
 	}
-	return r.readMessage(at, len(r.words))
+	return at, true
 }
 
 // readMessage reads the message, from one word to another, without what -o wide prints behind it:

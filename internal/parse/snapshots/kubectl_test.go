@@ -103,6 +103,18 @@ func TestCutEventOfWatch(t *testing.T) {
 	}
 }
 
+// TestCutEventOfOldDescribe: kubectl describe up to 1.6 prints everything but the reason and the
+// message before the type.
+func TestCutEventOfOldDescribe(t *testing.T) {
+	for _, source := range []string{"kubelet, node-1", "{kubelet node-1}"} {
+		fields, ok := CutEvent("  4h\t\t19s\t\t564\t" + source + "\t\t\tWarning\t\tEvictionThresholdMet\tAttempting to reclaim nodefs")
+		require.True(t, ok, source)
+		cells := event.Record{Fields: fields}
+		require.Equal(t, []string{"19s", "4h", "564"}, []string{cells.Value("LAST SEEN"), cells.Value("FIRST SEEN"), cells.Value("COUNT")})
+		require.Equal(t, []string{"kubelet", "node-1", "Attempting to reclaim nodefs"}, []string{cells.Value("SOURCE"), cells.Value("HOST"), cells.Value("MESSAGE")})
+	}
+}
+
 // Words of a text that are no row of kubectl.
 func TestCutEventRefusesText(t *testing.T) {
 	for _, line := range []string{

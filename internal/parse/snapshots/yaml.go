@@ -239,8 +239,9 @@ func (w *yamlWalk) yieldScalar(n *yaml.Node, value string) bool {
 const heartbeat = "lastHeartbeatTime"
 
 // SniffYAML knows Kubernetes' objects by the keys that all of them have, and conditions of a node.
+// No line of YAML begins with a backquote: between the fences of a ticket stands more than YAML.
 func SniffYAML(head *lines.Head) float64 {
-	if !head.MayHold("apiVersion", "kind", heartbeat) {
+	if !head.MayHold("apiVersion", "kind", heartbeat) || head.Holds("\n```") {
 		return 0
 	}
 	return lines.Share(head, func(line []byte) lines.Sign {
