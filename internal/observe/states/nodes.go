@@ -2,6 +2,7 @@ package states
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -176,16 +177,23 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	if call != "" {
 		return dst
 	}
+	return k.appendRepeatedLine(dst, dst[before:], at)
+}
+
+// appendRepeatedLine appends what a line of a log tells that the Event repeats. What told holds was
+// told of its message already.
+func (k *kubeEvent) appendRepeatedLine(dst, told []event.Event, at event.Time) []event.Event {
 	line, writer := repeatedLine(k.from, k.reason, k.message)
-	before = len(dst)
-	dst = appendRepeated(dst, line, writer, at, k.quotes)
-	for i := before; i < len(dst); i++ {
-		switch dst[i].Kind {
-		case event.KindGCFailed:
-			dst[i].AddNumber(event.FieldRepeats, k.count)
-		case event.KindNetdevBusy:
-			dst[i].AddNumber(event.FieldCount, k.count)
+	for _, e := range appendRepeated(nil, line, writer, at, k.quotes) {
+		switch {
+		case slices.ContainsFunc(told, func(o event.Event) bool { return o.Kind == e.Kind }):
+			continue
+		case e.Kind == event.KindGCFailed:
+			e.AddNumber(event.FieldRepeats, k.count)
+		case e.Kind == event.KindNetdevBusy:
+			e.AddNumber(event.FieldCount, k.count)
 		}
+		dst = append(dst, e)
 	}
 	return dst
 }
