@@ -204,6 +204,14 @@ var layers = map[string]layer{
 		},
 		"a snapshot tells of one moment, without dumps, traces and samples",
 	},
+	"internal/observe/session": {
+		[]string{
+			"internal/event", "internal/parse", "internal/observe/scan", "internal/observe/facts", "internal/observe/daemon",
+			"internal/observe/messages/systemd", // how the state of a unit is said
+			"internal/observe/states",           // the containers that its listings show
+		},
+		"what somebody typed is told apart from what was printed, which others read",
+	},
 	"internal/observe/observetest": {
 		[]string{
 			"internal/event", "internal/parse", "internal/parse/lines",
@@ -274,7 +282,7 @@ var layers = map[string]layer{
 			"internal/incident/kept", "internal/incident/copies",
 			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump", "internal/stackdump/series", "internal/observe/loss", "internal/observe/noise",
 			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
-			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/states",
+			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/session", "internal/observe/states",
 			"internal/observe/messages/kubelet", "internal/observe/messages/runtimes", // heartbeats and calls that are ordinary and need not be kept
 			"internal/observe/daemon", "internal/observe/facts", // who wrote a line, and which machine it was
 			"internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "golang.org/x/sync",

@@ -193,6 +193,7 @@ const (
 	FieldSerial         Key = "serial"
 	FieldServer         Key = "server"
 	FieldService        Key = "service"
+	FieldShims          Key = "shims"
 	FieldSignal         Key = "signal"
 	FieldSince          Key = "since"
 	FieldSize           Key = "size"

@@ -9,6 +9,7 @@ const (
 	KindNodeCondition Kind = "node.condition"
 	KindKubeEvent     Kind = "kubernetes.event"
 	KindProcess       Kind = "process"
+	KindDaemonAbsent  Kind = "daemon.absent"
 	KindMount         Kind = "mount"
 	KindFileSystem    Kind = "filesystem"
 	KindMountDead     Kind = "mount.dead"
@@ -108,6 +109,11 @@ var nodeKinds = []KindInfo{
 		measure(FieldCPUAverage, "%", "of one CPU that PID 1 has taken since its start, as ps shows it, where that is much"),
 		length(FieldCPUTime, "of a CPU that it has taken since its start"),
 		text(FieldCgroup, "in which it is"),
+	}},
+	{Kind: KindDaemonAbsent, About: "somebody looked for a daemon's process by its name and found none", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldProgram, "the name that was looked for"),
+		text(FieldDaemon, "whose name that is, as kubelet or dockerd"),
+		truth(FieldShims, "whether processes of its shims are there; absent otherwise"),
 	}},
 	{Kind: KindMount, About: "a mount of an overlay, of a network file system, or of one that a process serves", IDs: []Key{FieldContainer}, Fields: []FieldInfo{
 		text(FieldFSType, "as overlay"),

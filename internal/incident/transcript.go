@@ -3,11 +3,10 @@ package incident
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe/states"
+	"github.com/plegdiag/plegdiag/internal/observe/session"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
@@ -15,8 +14,7 @@ import (
 // readTranscript reads a file section by section, each as what it is.
 func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
 	name := slot.account.Format
-	var counts states.Counts
-	var missing []states.Missing
+	var commands session.Commands
 	all := parse.NewSections(lines.Input{Path: slot.account.Path, R: in.R})
 	for s := all.Next(); s != nil && ctx.Err() == nil; s = all.Next() {
 		if s.Quote.Pos.Line > 0 {
@@ -26,19 +24,9 @@ func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Ope
 		slot.makeRare().section = s
 		r.readSection(ctx, f, s, slot)
 		slot.rare.section = nil
-		if e, ok := hungCommand(s); ok {
-			slot.addEvents([]event.Event{e})
-			slot.sourceNamed(e.Source)
-		}
-		if s.Missing > 0 {
-			missing = append(missing, states.Missing{PID: s.Missing, Quote: s.Missed})
-		}
-		counts.Add(parse.WithoutWrapper(s.Command), s.Number, s.Limit, s.Quote, s.Counted)
+		slot.addAnswers(commands.Take(s))
 	}
-	for _, e := range append(counts.Events(), states.LostExits(slot.readRare().tasks, missing)...) {
-		slot.addEvents([]event.Event{e})
-		slot.sourceNamed(e.Source)
-	}
+	slot.addAnswers(commands.Finish(slot.readRare().tasks))
 	slot.account.Format = name
 	slot.account.Component = slot.mainComponent()
 	if err := all.Err(); err != nil {
@@ -46,22 +34,12 @@ func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Ope
 	}
 }
 
-// slowAnswer is how long a command takes whose daemon does not answer as it should. Clients of a
-// busy one wait for seconds.
-const slowAnswer = time.Minute
-
-// hungCommand is the event of a command that was given up, or that took very long.
-func hungCommand(s *parse.Section) (event.Event, bool) {
-	quotes := []event.Quote{s.Quote}
-	switch {
-	case s.Took >= slowAnswer:
-		quotes = append(quotes, s.Timed)
-	case s.Filled > 0 || s.Broken.Pos.Line == 0:
-		return event.Event{}, false
-	default:
-		quotes = append(quotes, s.Broken)
+// addAnswers adds events that a session shows by its commands.
+func (f *file) addAnswers(events []event.Event) {
+	for _, e := range events {
+		f.addEvents([]event.Event{e})
+		f.sourceNamed(e.Source)
 	}
-	return states.HungCommand(parse.WithoutWrapper(s.Command), s.Took, quotes...)
 }
 
 // readSection reads a section of the slot's file. What holds sections again is read as text: it

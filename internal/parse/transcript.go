@@ -54,6 +54,8 @@ type Section struct {
 	Missing int           // the process that the command asks for and that is not there; else zero
 	Missed  event.Quote   // of the line that says so
 	Limit   int           // of the kernel that the command printed, of those in LimitNames; else zero
+	Sought  Sought        // of a command that looks for a process
+	First   []event.Quote // of the first lines that a command printed, at most four
 }
 
 // Sections takes a transcript apart as it is read. It is for one pass.
@@ -123,6 +125,7 @@ func (s *Sections) Next() *Section {
 // each, every line is one.
 func (s *Sections) beginCommand(command, raw string) {
 	s.next.Command = command
+	s.next.Sought = findSought(command)
 	if s.counts = countsLines.MatchString(command); s.counts {
 		return
 	}
@@ -299,9 +302,17 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if s.next.Filled < 2 {
 		s.noteMissing(line, quote)
 	}
+	s.next.Sought.note(line, quote)
+	if s.next.Command != "" && len(s.next.First) < maxFirst {
+		s.next.First = append(s.next.First, quote)
+	}
 	s.next.Filled++
 	return false
 }
+
+// maxFirst is how many lines of an answer are kept: who asks for the state of several units gets
+// one line for each.
+const maxFirst = 4
 
 // endsStatus says that what /proc/PID/status holds begins or ends before a line.
 func (s *Sections) endsStatus(line []byte) bool {
@@ -739,6 +750,9 @@ func sniffTranscript(head *lines.Head) float64 {
 					strength = min(strength, comment) // whoever reads files of threads knows these prompts
 				} else {
 					commands++
+				}
+				if findSought(command).Program != "" { // no heading reads so
+					strength = surePrompt
 				}
 				strongest = max(strongest, strength)
 				if _, ok := readPathHeading(line); ok {

@@ -33,7 +33,7 @@ var afterSigns = []afterSign{
 	{[]string{string(event.KindClientRefused)}, "certificates", listClients},
 	{[]string{"kubelet.", "kubernetes.", string(event.KindNodeCondition), "goroutine.", "lock.", "csi.", "cni."}, "kubelet.log", readKubeletLog},
 	{[]string{"cri.", "crio.", "containerd.", "dockerd.", "shim.", "runc.", "runtime.", "nri."}, "containerd.log or dockerd.log or crio.log", readRuntimeLog},
-	{[]string{string(event.KindHealthFailed)}, "kubelet.log or containerd.log", readDaemonLogs},
+	{[]string{string(event.KindHealthFailed), string(event.KindDaemonAbsent)}, "kubelet.log or containerd.log", readDaemonLogs},
 	{[]string{""}, "systemd.log", readAllLogs},
 }
 

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -38,6 +39,7 @@ var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgr
 		":10248/healthz", "Kubelet is unhealthy!", "The kubelet is not healthy after", "running or healthy", "K8S_KUBELET_NOT_RUNNING",
 		"daemon-kubelite is not running", "daemon-kubelet is not running", ":10250: connect: connection refused", ":10250: i/o timeout",
 	}, kubeletUnhealthy},
+	{[]string{"curl: (7) "}, kubeletPortClosed},
 	{[]string{"Docker daemon failed!", "ontainer runtime containerd failed!", "docker still unres"}, runtimeUnhealthy},
 }}
 
@@ -81,6 +83,28 @@ func kubeletUnhealthy(r *event.Record) (event.Event, bool) {
 	e.Component = "kubelet"
 	return e, true
 }
+
+// kubeletPortClosed is curl, of a person or a script, that finds nobody at a port of the kubelet on
+// its own machine (7.29 and later):
+//
+//	curl: (7) Failed to connect to localhost port 10248: Connection refused
+//	curl: (7) Failed to connect to 127.0.0.1 port 10250 after 0 ms: Couldn't connect to server
+//	curl: (7) Failed connect to localhost:10248; Connection refused
+func kubeletPortClosed(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	m := closedPort.FindStringSubmatch(text)
+	if m == nil {
+		return event.Event{}, false
+	}
+	e := event.New(
+		event.KindHealthFailed, "nobody listens at the kubelet's port", event.FieldService.Text("kubelet"),
+		event.FieldError.Text("connection refused at port "+m[1]), event.FieldDeadline.Bool(false), event.FieldRefused.Bool(true),
+	)
+	e.Component = "kubelet"
+	return e, r.Unit == ""
+}
+
+var closedPort = regexp.MustCompile(`^curl: \(7\) Failed (?:to )?connect to (?:localhost|127\.0\.0\.1|::1)(?: port |:)(10248|10250)[: ;].*(?:Connection refused|Couldn't connect to server)`)
 
 // kubeletIsDown are whole findings of those who asked.
 var kubeletIsDown = []string{

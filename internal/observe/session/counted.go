@@ -1,4 +1,4 @@
-package states
+package session
 
 import (
 	"regexp"
@@ -34,9 +34,9 @@ var numbers = []struct {
 // oneLetter is what keeps a grep from finding itself: [d]efunct.
 var oneLetter = regexp.MustCompile(`\[(\w)\]`)
 
-// Counts gathers what somebody counted in one file, and the limits of the kernel beside it. Its
+// counts gathers what somebody counted in one file, and the limits of the kernel beside it. Its
 // zero value holds nothing.
-type Counts struct {
+type counts struct {
 	events []event.Event
 	limits map[string]int // by the fact that they bound
 }
@@ -44,8 +44,8 @@ type Counts struct {
 // limitOf names the limit of a number, as commands call it.
 var limitOf = map[string]string{"counted.threads": "pid_max", "counted.inotify": "max_user_instances"}
 
-// Add takes a command, and the number that it counted or the limit that it printed.
-func (c *Counts) Add(command string, number, limit int, quotes ...event.Quote) {
+// add takes a command, and the number that it counted or the limit that it printed.
+func (c *counts) add(command string, number, limit int, quotes ...event.Quote) {
 	for fact, name := range limitOf {
 		if limit > 0 && strings.Contains(command, name) {
 			if c.limits == nil {
@@ -59,9 +59,9 @@ func (c *Counts) Add(command string, number, limit int, quotes ...event.Quote) {
 	}
 }
 
-// Events are facts about numbers that are higher than a node that works has, each with its limit
-// where the file shows it.
-func (c *Counts) Events() []event.Event {
+// finish returns facts about numbers that are higher than a node that works has, each with its
+// limit where the file shows it.
+func (c *counts) finish() []event.Event {
 	var kept []event.Event
 	for _, e := range c.events {
 		limit := c.limits[e.FieldText(event.FieldName)]

@@ -1,4 +1,4 @@
-package states_test
+package session
 
 import (
 	"fmt"
@@ -9,7 +9,6 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/observetest"
-	"github.com/plegdiag/plegdiag/internal/observe/states"
 )
 
 // TestCounted: a number is a fact by the command that counted it, where no node that works has so
@@ -51,9 +50,9 @@ func TestCounted(t *testing.T) {
 	} {
 		fmt.Fprintf(&got, "%s: %d\n", c.command, c.number)
 		quote := event.Quote{Pos: event.Pos{File: "t.txt", Line: 2}, Text: fmt.Sprint(c.number)}
-		var counts states.Counts
-		counts.Add(c.command, c.number, 0, quote)
-		for _, e := range counts.Events() {
+		var counts counts
+		counts.add(c.command, c.number, 0, quote)
+		for _, e := range counts.finish() {
 			fmt.Fprintf(&got, "  -> %s\n", observetest.Describe(t, &e))
 		}
 	}
@@ -64,11 +63,11 @@ func TestCounted(t *testing.T) {
 // stands.
 func TestCountedLimit(t *testing.T) {
 	read := func(limit int) event.Event {
-		var c states.Counts
-		c.Add("ps -eLf | wc -l", 32500, 0)
-		c.Add("cat /proc/sys/kernel/pid_max", 0, limit)
-		require.Len(t, c.Events(), 1)
-		return c.Events()[0]
+		var c counts
+		c.add("ps -eLf | wc -l", 32500, 0)
+		c.add("cat /proc/sys/kernel/pid_max", 0, limit)
+		require.Len(t, c.finish(), 1)
+		return c.finish()[0]
 	}
 	e := read(32768)
 	require.Equal(t, "true", e.FieldText(event.FieldFull))

@@ -1,4 +1,4 @@
-package states
+package session
 
 import (
 	"slices"
@@ -8,6 +8,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
 // clients are commands that ask a daemon and print its answer at once, and who that is. Of those
@@ -49,11 +50,41 @@ var clients = []struct {
 	{"ip", "kernel", nil},
 }
 
-// HungCommand is a command of a transcript that printed nothing until somebody gave it up, or that
-// took very long. Command is what was typed, without what runs it; took is how long it ran, where
-// that was measured; quotes are its line and the one that shows the end. Ok is false for commands
-// that wait on purpose.
-func HungCommand(command string, took time.Duration, quotes ...event.Quote) (e event.Event, ok bool) {
+// maxCommand bounds what is kept of a command, in bytes.
+const maxCommand = 500
+
+// slowAnswer is how long a command takes whose daemon does not answer as it should. Clients of a
+// busy one wait for seconds.
+const slowAnswer = time.Minute
+
+// endedStatus is the status of timeout(1) that has ended its command.
+const endedStatus = "124"
+
+// hungCommand is the event of a command that printed nothing until somebody or timeout ended it, or
+// that took very long. Ok is false for commands that wait on purpose.
+func hungCommand(s *parse.Section) (e event.Event, ok bool) {
+	command := parse.WithoutWrapper(s.Command)
+	switch {
+	case s.Took >= slowAnswer:
+		return eventOfHung(command, s.Took, s.Quote, s.Timed)
+	case wasEnded(s):
+		command, _, _ = strings.Cut(command, ";")
+		return eventOfHung(command, 0, s.Quote, s.First[0])
+	case s.Filled > 0 || s.Broken.Pos.Line == 0:
+		return event.Event{}, false
+	}
+	return eventOfHung(command, s.Took, s.Quote, s.Broken)
+}
+
+// wasEnded says that timeout has ended the command, by its status.
+func wasEnded(s *parse.Section) bool {
+	return strings.HasPrefix(strings.TrimPrefix(s.Command, "sudo "), "timeout ") && strings.HasSuffix(s.Command, "echo $?") &&
+		s.Filled == 1 && len(s.First) == 1 && s.First[0].Text == endedStatus
+}
+
+// eventOfHung makes the event of what was typed, without what runs it. Took is how long it ran,
+// where that was measured; quotes are its line and the one that shows the end.
+func eventOfHung(command string, took time.Duration, quotes ...event.Quote) (e event.Event, ok bool) {
 	words := strings.Fields(command)
 	if len(words) == 0 {
 		return event.Event{}, false
@@ -65,7 +96,7 @@ func HungCommand(command string, took time.Duration, quotes ...event.Quote) (e e
 		}
 		e = event.New(
 			event.KindCommandHung, strings.Join(words[:min(len(words), 3)], " ")+" does not come back",
-			event.FieldCommand.Text(clipText(strings.TrimSpace(command))), event.FieldProgram.Text(program),
+			event.FieldCommand.Text(strings.TrimSpace(command[:min(len(command), maxCommand)])), event.FieldProgram.Text(program),
 		)
 		if took > 0 {
 			e.AddFields(event.FieldTook.Duration(took))

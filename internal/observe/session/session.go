@@ -1,0 +1,52 @@
+// Package session knows what the commands of a session show beside what their output holds: that
+// one did not come back, what one counted, and that one asked for a process or a unit and got no
+// good answer.
+package session
+
+import (
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/states"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// Commands makes events of the commands of one file. Its zero value has seen none.
+type Commands struct {
+	counts  counts
+	missing []states.Missing
+	silent  parse.Section // the last command, where it looked for a process and printed nothing
+}
+
+// Take returns the events of a section, all of which has been read.
+func (c *Commands) Take(s *parse.Section) (all []event.Event) {
+	add := func(e event.Event, ok bool) {
+		if ok {
+			all = append(all, e)
+		}
+	}
+	command := parse.WithoutWrapper(s.Command)
+	add(hungCommand(s))
+	if s.Missing > 0 {
+		c.missing = append(c.missing, states.Missing{PID: s.Missing, Quote: s.Missed})
+	}
+	c.counts.add(command, s.Number, s.Limit, s.Quote, s.Counted)
+	all = append(all, askedUnits(command, s.Quote, s.First)...)
+	// an answer without a line is whole where another command follows
+	if c.silent.Sought.Program != "" && s.Command != "" {
+		add(absentProcess(c.silent.Sought.Program, c.silent.Quote, event.Quote{}))
+	}
+	c.silent = parse.Section{}
+	switch {
+	case s.Sought.Program == "" || s.Sought.Found || s.Broken.Pos.Line > 0:
+	case s.Filled > 0:
+		add(absentProcess(s.Sought.Program, s.Quote, s.Sought.Shim))
+	default:
+		c.silent = *s
+	}
+	return all
+}
+
+// Finish returns the events that need all commands of the file, and the containers that its
+// listings show.
+func (c *Commands) Finish(tasks []states.Task) []event.Event {
+	return append(c.counts.finish(), states.LostExits(tasks, c.missing)...)
+}

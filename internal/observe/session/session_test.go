@@ -1,0 +1,41 @@
+package session
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// TestTake: what each session shows beside its output, as kinds and texts of events.
+func TestTake(t *testing.T) {
+	for text, want := range map[string][]string{
+		"[root@node-1 ~]# timeout 30 docker ps; echo $?\n124\n":             {"command.hung docker ps does not come back"},
+		"[root@node-1 ~]# timeout 30 docker ps; echo $?\nCONTAINER ID\n0\n": nil,
+		"[root@node-1 ~]# docker ps; echo $?\n124\n":                        nil,
+		"# pidof kubelet\n# pidof containerd\n1201\n":                       {"daemon.absent no process of kubelet is there"},
+		"# pidof kubelet\n":               nil, // the paste may end before the answer
+		"# pidof kubelet\n^C\n# uptime\n": nil,
+		"# ps -ef | grep kubelet\nroot 7 5 0 14:22 pts/0 0:00 grep kubelet\n":   {"daemon.absent no process of kubelet is there"},
+		"# systemctl is-active containerd kubelet\nactive\nfailed\n# uptime\n":  {"systemd.unit containerd.service is active", "systemd.unit kubelet.service is failed"},
+		"# systemctl is-active kubelet\nFailed to connect to bus: Host is down": nil,
+	} {
+		var got []string
+		var c Commands
+		all := parse.NewSections(lines.Input{Path: "f", R: strings.NewReader(text)})
+		for s := all.Next(); s != nil; s = all.Next() {
+			_, err := io.Copy(io.Discard, s.R)
+			require.NoError(t, err)
+			for _, e := range c.Take(s) {
+				got = append(got, string(e.Kind)+" "+e.Text)
+				require.NotEqual(t, event.Quote{}, e.Evidence[0])
+			}
+		}
+		require.Equal(t, want, got, text)
+	}
+}
