@@ -100,10 +100,12 @@ var kernelWaits = []struct {
 		"txg_wait_*", "zil_commit*",
 		"jbd2_*", "jbd2__journal_start", "wait_transaction_locked", "add_transaction_credits", "start_this_handle", // fs/jbd2/
 		"__ext4_journal_start_sb", "ext4_journal_check_start", // fs/ext4/ext4_jbd2.c
+		"wait_for_commit", "wait_current_trans*", "btrfs_wait_for_commit", // fs/btrfs/transaction.c
 	}},
 	{"disk", []string{
 		"xfs_log_*", "_xfs_log_*", "xlog_*", "xfs_trans_*", "xfs_buf_*", "_xfs_buf_*", "xfs_ilock*", "xfs_ail_*", "xfs_inodegc_*", // fs/xfs/
-		"btrfs_*", "ext4_read_bh", "ext4_sync_file", "__bread_gfp", // fs/btrfs/, fs/ext4/super.c, fs/buffer.c
+		"btrfs_wait_ordered_*", "btrfs_start_ordered_extent*", "btrfs_sync_file", // fs/btrfs/ordered-data.c, file.c
+		"ext4_read_bh", "ext4_sync_file", "__bread_gfp", // fs/ext4/super.c, fs/buffer.c
 		"io_schedule*", "bit_wait_io*", "wait_on_page_bit*", "folio_wait_*", "__lock_page", "__folio_lock*",
 		"wait_on_buffer", "__wait_on_buffer", "wb_wait_for_completion", "wait_on_page_writeback",
 		"balance_dirty_pages*",                                                                           // mm/page-writeback.c
@@ -116,6 +118,9 @@ var kernelWaits = []struct {
 		"iscsi_*", "sd_sync_cache", "nvme_wait_freeze*", "__nvme_submit_sync_cmd", "nvme_submit_sync_cmd",
 		"md_write_start", "md_super_wait", "md_flush_request", "raid5_make_request", // drivers/md/
 	}},
+	// waits for another thread that works on the same btrfs: for a lock of its tree, for room, for
+	// what balances or relocates
+	{"journal", []string{"btrfs_*"}},
 	// Every mount and umount of the node takes it, readers of mountinfo too: fs/namespace.c
 	{"mount-table", []string{"namespace_lock", "lock_mount", "do_lock_mount", "m_start"}},
 	// Who writes into a file of a cgroup waits for the locks of cgroups: kernel/cgroup/cgroup.c,
