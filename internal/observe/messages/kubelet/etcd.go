@@ -11,7 +11,7 @@ import (
 )
 
 // Etcd is what etcd 3.2 to 3.6 says of being slow, in a log of its own or in that of a program that
-// holds it, as k3s.
+// holds it, as k3s; and what kine says, which stands in its place before another database.
 var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kernel", table.HostProgram}, Unnamed: "etcd", Rows: []table.Row{
 	{[]string{"slow fdatasync", "sync duration of "}, etcdSyncSlow},
 	{[]string{"apply request took too long", "took too long ("}, etcdRequestSlow},
@@ -27,6 +27,7 @@ var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kerne
 	},
 	{[]string{":2379: connect: connection refused"}, etcdGone},
 	{[]string{"prober detected unhealthy status", "rafthttp: health check for peer "}, etcdPeerLost},
+	{[]string{"error while range on /registry", "error in txn: "}, kineFails},
 }}
 
 // longRequest is how long a request takes at least to count: etcd complains from 100 ms on, as it
@@ -169,6 +170,20 @@ func etcdGone(r *event.Record) (event.Event, bool) {
 //	≥ 3.5  {"level":"warn",…,"msg":"prober detected unhealthy status",…,"error":"dial tcp 10.0.0.2:2380: connect: connection refused"}
 func etcdPeerLost(*event.Record) (event.Event, bool) {
 	return etcdEvent("a member of etcd does not reach another one", event.FieldWhat.Text("peer")), true
+}
+
+// kineFails is kine 0.2 to 0.14, or k8s-dqlite, whose database does not answer; what it says of one
+// that answers late stands with the API server:
+//
+//	level=error msg="error while range on /registry/health : query (try: 0): context deadline exceeded"
+//	level=error msg="error in txn: exec (try: 5): database is locked"
+func kineFails(r *event.Record) (event.Event, bool) {
+	late, locked := strings.Contains(r.Raw, "context deadline exceeded"), strings.Contains(r.Raw, "database is locked")
+	text := "kine's database does not answer in time"
+	if locked {
+		text = "kine's database is locked"
+	}
+	return etcdEvent(text, event.FieldWhat.Text("unanswered")), late || locked
 }
 
 // tookField is how long something took, as a field of etcd's JSON, of its console's form, or copied

@@ -167,7 +167,7 @@ func socketRefused(r *event.Record) (event.Event, bool) {
 
 // Clients is what a daemon or a tool of the node says that is itself a client of a runtime.
 var Clients = table.Table{
-	Component: "dockerd", Relays: []string{"crio", "containerd", "cni", table.HostProgram}, Unnamed: "node",
+	Component: "dockerd", Relays: []string{"kubelet", "crio", "containerd", "cni", table.HostProgram}, Unnamed: "node",
 	Rows: []table.Row{{[]string{"dial unix", "annot connect to the Docker daemon"}, runtimeSocketRefused}},
 }
 
@@ -177,11 +177,17 @@ var Clients = table.Table{
 //	dockerd  grpc: addrConn.createTransport failed to connect to {unix:///run/containerd/containerd.sock …}. Err :connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused". Reconnecting...
 //	cri-dockerd  failed to get docker version from dockerd: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?
 //	         failed to retrieve containerd version: rpc error: code = Unavailable desc = connection error: … connect: connection refused
+//
+// Of the kubelet it is what grpc says there, of a connection that serves all calls; calls that fail
+// say so themselves.
 func runtimeSocketRefused(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message() + " " + table.ErrorOf(r))
 	owner, absent := table.WriterOf(r.Unit), strings.Contains(text, "annot connect to the Docker daemon")
 	if strings.Contains(r.Unit, "cri-docker") {
 		owner = "cri-dockerd"
+	}
+	if owner == "kubelet" && !strings.Contains(text, "addrConn.createTransport failed") {
+		return event.Event{}, false
 	}
 	if r.Unit == "" || !isRefused(text) && (!absent || owner != "cri-dockerd") {
 		return event.Event{}, false
