@@ -262,3 +262,23 @@ func TestLinesSinceBoot(t *testing.T) {
 		require.Equal(t, tc.want, got)
 	}
 }
+
+// TestNewYearWithoutYear: a log that writes no year keeps the times of both years.
+func TestNewYearWithoutYear(t *testing.T) {
+	inc := loadFiles(t, map[string]string{"kubelet.log": `Dec 31 23:59:00 n1 kubelet[1]: E1231 23:59:00.000001    1 kubelet.go:2412] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m5.1s ago; threshold is 3m0s"
+Jan  1 00:00:05 n1 kubelet[1]: I0101 00:00:05.000001    1 kubelet.go:2422] "SyncLoop ADD" source="api" pods=["default/web-0"]
+`})
+	require.Len(t, inc.Timeline.Stalls, 1)
+	require.Equal(t, "12-31 23:55:54", inc.Timeline.Stalls[0].Start.Format("01-02 15:04:05"))
+}
+
+// TestBlocksOutOfOrder: what a sign tells of lies in the window that the report names, wherever its
+// line stands in the file.
+func TestBlocksOutOfOrder(t *testing.T) {
+	inc := loadFiles(t, map[string]string{"messages": `Jul 30 10:00:00 n kubelet[1]: I0730 10:00:00.000001    1 kubelet.go:2422] "SyncLoop ADD" source="api" pods=["default/web-0"]
+Jul 29 09:00:00 n kernel: [1000.1] INFO: task containerd:5 blocked for more than 120 seconds.
+Jul 30 11:00:00 n kubelet[1]: I0730 11:00:00.000001    1 kubelet.go:2422] "SyncLoop ADD" source="api" pods=["default/web-1"]
+`})
+	require.NotEmpty(t, inc.Result.Signs)
+	require.False(t, inc.Window.Start.After(inc.Result.Signs[0].Window.Start), inc.Window)
+}

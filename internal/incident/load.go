@@ -211,9 +211,10 @@ func findWindow(inc *Incident) timeline.Window {
 			}
 		}
 	}
-	if w.IsZero() {
-		for _, s := range inc.Result.Signs {
-			w = w.Union(s.Window)
+	// a file whose blocks are not in order has a span that does not hold all of it
+	for _, s := range inc.Result.Signs {
+		if in := s.Window; w.IsZero() || !in.IsZero() && !overlaps(w, in.Start, cmp.Or(in.End, in.Start)) {
+			w = w.Union(in)
 		}
 	}
 	if w.IsZero() { // from when to when the conditions of a node held that is described

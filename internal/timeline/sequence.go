@@ -299,7 +299,8 @@ func (q *sequence) resolve(c *cycle, base int, k *clock) {
 }
 
 // unknownYear stands for a year that is not known, and reports say so. It is a leap year, so that
-// every date exists in it, and near enough to real years for a time.Duration.
+// every date exists in it, and near enough to real years for a time.Duration. A log that goes over
+// New Year ends in it, and begins in one of the years before.
 const unknownYear = 2000
 
 // UnknownDay stands for a day that is not known, where nothing but the time of day is. It lies in a
@@ -311,7 +312,7 @@ var UnknownDay = time.Date(1990, 6, 15, 0, 0, 0, 0, time.UTC)
 var unknownDay = int((UnknownDay.Unix() - bootEpoch.Unix()) / 86400)
 
 // isInvented says that a date, or its year, stands for one that is not known.
-func isInvented(t time.Time) bool { return t.Year() == unknownYear || t.Year() == UnknownDay.Year() }
+func isInvented(t time.Time) bool { return UnknownDay.Year() <= t.Year() && t.Year() <= unknownYear }
 
 // settleFile decides the zone of one file and, by its longest sequence, its year or its day. All
 // these stamps lack the part that the cycle gives.
