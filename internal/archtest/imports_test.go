@@ -206,7 +206,7 @@ var layers = map[string]layer{
 	},
 	"internal/observe/session": {
 		[]string{
-			"internal/event", "internal/parse", "internal/observe/scan", "internal/observe/facts", "internal/observe/daemon",
+			"internal/event", "internal/parse", "internal/parse/stamp", "internal/observe/scan", "internal/observe/facts", "internal/observe/daemon",
 			"internal/observe/messages/systemd", // how the state of a unit is said
 			"internal/observe/states",           // the containers that its listings show
 		},

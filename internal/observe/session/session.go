@@ -1,6 +1,6 @@
 // Package session knows what the commands of a session show beside what their output holds: that
-// one did not come back, what one counted, and that one asked for a process or a unit and got no
-// good answer.
+// one did not come back, what one counted, that one asked for a process or a unit and got no good
+// answer, and whether a certificate is over.
 package session
 
 import (
@@ -12,6 +12,7 @@ import (
 // Commands makes events of the commands of one file. Its zero value has seen none.
 type Commands struct {
 	counts  counts
+	certs   certificates
 	missing []states.Missing
 	silent  parse.Section // the last command, where it looked for a process and printed nothing
 }
@@ -29,6 +30,7 @@ func (c *Commands) Take(s *parse.Section) (all []event.Event) {
 		c.missing = append(c.missing, states.Missing{PID: s.Missing, Quote: s.Missed})
 	}
 	c.counts.add(command, s.Number, s.Limit, s.Quote, s.Counted)
+	c.certs.take(command, s)
 	all = append(all, askedUnits(command, s.Quote, s.First)...)
 	// an answer without a line is whole where another command follows
 	if c.silent.Sought.Program != "" && s.Command != "" {
@@ -48,5 +50,5 @@ func (c *Commands) Take(s *parse.Section) (all []event.Event) {
 // Finish returns the events that need all commands of the file, and the containers that its
 // listings show.
 func (c *Commands) Finish(tasks []states.Task) []event.Event {
-	return append(c.counts.finish(), states.LostExits(tasks, c.missing)...)
+	return append(append(c.counts.finish(), c.certs.finish()...), states.LostExits(tasks, c.missing)...)
 }

@@ -21,8 +21,10 @@ func TestTake(t *testing.T) {
 		"# pidof kubelet\n# pidof containerd\n1201\n":                       {"daemon.absent no process of kubelet is there"},
 		"# pidof kubelet\n":               nil, // the paste may end before the answer
 		"# pidof kubelet\n^C\n# uptime\n": nil,
-		"# ps -ef | grep kubelet\nroot 7 5 0 14:22 pts/0 0:00 grep kubelet\n":   {"daemon.absent no process of kubelet is there"},
-		"# systemctl is-active containerd kubelet\nactive\nfailed\n# uptime\n":  {"systemd.unit containerd.service is active", "systemd.unit kubelet.service is failed"},
+		"# ps -ef | grep kubelet\nroot 7 5 0 14:22 pts/0 0:00 grep kubelet\n":  {"daemon.absent no process of kubelet is there"},
+		"# systemctl is-active containerd kubelet\nactive\nfailed\n# uptime\n": {"systemd.unit containerd.service is active", "systemd.unit kubelet.service is failed"},
+		"[root@n ~]# openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem\nnotBefore=Jan  3 10:11:12 2023 GMT\nnotAfter=Jan  3 10:11:12 2024 GMT\n[root@n ~]# date\nThu Feb  1 09:00:00 UTC 2024\n": {"kubelet.certificate the kubelet's client certificate is expired"},
+		"[root@n ~]# openssl x509 -noout -enddate -in /var/lib/kubelet/pki/kubelet-client-current.pem\nnotAfter=Jan  3 10:11:12 2024 GMT\n[root@n ~]# date\nMon Jan  1 09:00:00 UTC 2024\n":                                   nil,
 		"# systemctl is-active kubelet\nFailed to connect to bus: Host is down": nil,
 	} {
 		var got []string
@@ -35,6 +37,9 @@ func TestTake(t *testing.T) {
 				got = append(got, string(e.Kind)+" "+e.Text)
 				require.NotEqual(t, event.Quote{}, e.Evidence[0])
 			}
+		}
+		for _, e := range c.Finish(nil) {
+			got = append(got, string(e.Kind)+" "+e.Text)
 		}
 		require.Equal(t, want, got, text)
 	}

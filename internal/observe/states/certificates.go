@@ -57,10 +57,24 @@ func (c *certificate) appendExpired(dst []event.Event, read string) []event.Even
 	if err != nil || c.until.IsZero() || !at.After(c.until) {
 		return dst
 	}
+	return append(dst, ExpiredClient(c.file, c.until, at, c.quote))
+}
+
+// ParseCertificateEnd is the moment in a line notAfter=… of openssl x509.
+func ParseCertificateEnd(line string) (until time.Time, ok bool) {
+	said, ok := strings.CutPrefix(strings.TrimSpace(line), "notAfter=")
+	until, err := time.Parse(opensslDate, said)
+	return until, ok && err == nil
+}
+
+// ExpiredClient is the event of a certificate that the kubelet shows to the API server, and that
+// was over at a moment after its end.
+func ExpiredClient(file string, until, at time.Time, quotes ...event.Quote) event.Event {
+	c := certificate{until: until}
 	e := event.New(event.KindCertificate, "the kubelet's client certificate is expired", event.FieldWhat.Text("expired"),
-		event.FieldOf.Text("client"), event.FieldSince.Text(c.printUntil()), event.FieldPath.Text(c.file))
-	e.Component, e.Source, e.Evidence = "kubelet", facts.Node, []event.Quote{c.quote}
-	e.Start = event.Time{T: c.until, Prec: time.Second, Known: true}
+		event.FieldOf.Text("client"), event.FieldSince.Text(c.printUntil()), event.FieldPath.Text(file))
+	e.Component, e.Source, e.Evidence = "kubelet", facts.Node, quotes
+	e.Start = event.Time{T: until, Prec: time.Second, Known: true}
 	e.End, e.Open = event.Time{T: at, Prec: time.Second, Known: true}, true
-	return append(dst, e)
+	return e
 }
