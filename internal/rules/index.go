@@ -32,10 +32,11 @@ type index struct {
 	tested  map[testKey]*tested
 	hits    map[string]*hits // by [language.EventSet] key
 
-	texts []string         // interned values; 0 is the empty one
-	ids   map[string]int32 // their numbers
-	cut   []int32          // by number: that of the text cut to minPrefix; 0 or no place until asked for
-	marks []uint64         // scratch, by number of a value; all zero between uses
+	texts []string                  // interned values; 0 is the empty one
+	ids   map[string]int32          // their numbers
+	cut   []int32                   // by number: the key of the text where ids are cut short; 0 or no place until asked for
+	cuts  map[[minPrefix]byte]int32 // by the beginning of texts: the number of the first that has it
+	marks []uint64                  // scratch, by number of a value; all zero between uses
 }
 
 func newIndex(tl *timeline.Timeline) *index {
@@ -50,6 +51,7 @@ func newIndex(tl *timeline.Timeline) *index {
 		tested:   map[testKey]*tested{},
 		hits:     map[string]*hits{},
 		texts:    []string{""},
+		cuts:     map[[minPrefix]byte]int32{},
 		ids:      make(map[string]int32, len(tl.Events)/2),
 
 		severalHosts: nameSeveralHosts(tl.Events),
@@ -195,20 +197,27 @@ func (x *index) intern(s string) int32 {
 	return id
 }
 
-// findValueKey is the number of what a value is looked up by: itself, or its beginning where ids
-// are cut short.
+// findKey is the number of what a value is looked up by: of itself or, where ids are cut short, of
+// the first value that begins as it does.
 func (x *index) findKey(id int32, prefix bool) int32 {
-	if !prefix || len(x.texts[id]) <= minPrefix {
+	if !prefix || len(x.texts[id]) < minPrefix {
 		return id
 	}
 	if int(id) >= len(x.cut) {
 		x.cut = append(x.cut, make([]int32, len(x.texts)-len(x.cut))...)
 	}
 	if x.cut[id] == 0 {
-		x.cut[id] = x.intern(x.texts[id][:minPrefix])
+		begin := cutText(x.texts[id])
+		if x.cuts[begin] == 0 {
+			x.cuts[begin] = id
+		}
+		x.cut[id] = x.cuts[begin]
 	}
 	return x.cut[id]
 }
+
+// cutText is the beginning of a text by which a cut id counts as the same.
+func cutText(text string) [minPrefix]byte { return [minPrefix]byte([]byte(text[:minPrefix])) }
 
 // tested is what a condition says of a kind's events.
 type tested struct {

@@ -166,8 +166,8 @@ func addAbsences(steps uint64) uint64 { return steps | ^uint64(1<<language.MaxSt
 
 // findValueKey returns the same number for all values that may agree.
 func (s *search) findValueKey(variable int, value string) int32 {
-	if s.rule.Compiled.Variables[variable].Prefix && len(value) > minPrefix {
-		value = value[:minPrefix]
+	if s.rule.Compiled.Variables[variable].Prefix && len(value) >= minPrefix {
+		return s.index.cuts[cutText(value)]
 	}
 	return s.index.ids[value]
 }
