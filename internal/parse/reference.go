@@ -413,8 +413,8 @@ var markedUp = newFileNames("*.rst", "*.adoc")
 // fewestPasted is how many lines of a log somebody pastes who notes what happened on a node.
 const fewestPasted = 3
 
-// isNotes says that a file with the name of documentation holds what was pasted of a log whose lines
-// tell the time of day. The kernel's own documents quote its messages, which count seconds.
+// isNotes says that a file with the name of documentation holds what was pasted of a log whose
+// lines tell the time of day. The kernel's own documents quote its messages, which count seconds.
 func isNotes(file string, head *lines.Head) bool {
 	if !markedUp.has(file) {
 		return false
