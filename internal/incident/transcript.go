@@ -1,8 +1,11 @@
 package incident
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"path"
+	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -45,11 +48,8 @@ func (f *file) addAnswers(events []event.Event) {
 // readSection reads a section of the slot's file. What holds sections again is read as text: it
 // has been taken apart once.
 func (r *reader) readSection(ctx context.Context, f bundle.File, s *parse.Section, slot *file) {
-	path := s.As
-	if path == "" {
-		path = f.Path
-	}
-	opened, err := parse.Open(s.R, path)
+	notes := strings.TrimSuffix(f.Path, path.Ext(f.Path)) // what the ending tells holds for the whole file
+	opened, err := parse.Open(s.R, cmp.Or(s.As, notes))
 	if errors.Is(err, parse.ErrEmpty) {
 		return
 	}

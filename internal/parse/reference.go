@@ -54,7 +54,7 @@ var ReadQuotes = Records(logs.ReadLines)
 // setReferenceAside makes a Reference, or prose, of a file that is one.
 func (o *Opened) setReferenceAside(file string) {
 	for i := range References {
-		if r := &References[i]; r.isNamed(file) && !isMostlyLog(o.Head) {
+		if r := &References[i]; r.isNamed(file) && !isMostlyLog(o.Head) && !isNotes(file, o.Head) {
 			o.Format = r.format()
 			return
 		}
@@ -405,6 +405,27 @@ var manualFiles = newFileNames("LICENSE*", "LICENCE*", "COPYING*", "CHANGELOG*",
 func isManualFile(file string) bool {
 	inPlace := func(place string) bool { return strings.HasPrefix(file, place[1:]) || strings.Contains(file, place) }
 	return slices.ContainsFunc(manualPlaces, inPlace) || manualFiles.has(file)
+}
+
+// markedUp are names of documentation in which people keep their notes, too.
+var markedUp = newFileNames("*.rst", "*.adoc")
+
+// fewestPasted is how many lines of a log somebody pastes who notes what happened on a node.
+const fewestPasted = 3
+
+// isNotes says that a file with the name of documentation holds what was pasted of a log whose
+// lines tell the time of day. The kernel's own documents quote its messages, which count seconds.
+func isNotes(file string, head *lines.Head) bool {
+	if !markedUp.has(file) {
+		return false
+	}
+	pasted := 0
+	for _, line := range head.Lines {
+		if line = bytes.TrimLeft(line, " \t"); len(line) > 0 && line[0] != '[' && logs.HasHeader(line) {
+			pasted++
+		}
+	}
+	return pasted >= fewestPasted && pasted*leastQuotes >= len(head.Lines)
 }
 
 var (

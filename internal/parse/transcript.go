@@ -14,7 +14,6 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
-	"github.com/plegdiag/plegdiag/internal/parse/logs"
 	"github.com/plegdiag/plegdiag/internal/parse/samples"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
@@ -64,21 +63,22 @@ type Sections struct {
 	r    *bufio.Reader
 	next Section // the one that R reads
 	// A section ends behind a listing, and before what begins one.
-	listing  snapshots.Rows
-	status   bool // the section is what /proc/PID/status holds
-	units    bool // the section is what systemctl status prints
-	stacks   stackKind
-	where    directory
-	printed  []string // files whose values follow, one in each line
-	line     int      // lines that were read
-	fresh    bool     // at the start of a line of which no margin was taken off
-	margin   int      // blanks before the last fence
-	counts   bool     // the command of the section counts lines
-	start    bool     // at the start of a line, or of a prompt behind what has no end of a line
-	before   int      // bytes of the line that still stand before such a prompt; else zero
-	ended    bool     // the section has ended
-	finished bool
-	err      error
+	listing   snapshots.Rows
+	status    bool // the section is what /proc/PID/status holds
+	units     bool // the section is what systemctl status prints
+	stacks    stackKind
+	where     directory
+	printed   []string // files whose values follow, one in each line
+	line      int      // lines that were read
+	fresh     bool     // at the start of a line of which no margin was taken off
+	margin    int      // blanks before the last fence
+	commented bool     // what stands behind the last fence is output behind marks of a comment
+	counts    bool     // the command of the section counts lines
+	start     bool     // at the start of a line, or of a prompt behind what has no end of a line
+	before    int      // bytes of the line that still stand before such a prompt; else zero
+	ended     bool     // the section has ended
+	finished  bool
+	err       error
 }
 
 // maxSectionHead is how much of a line is looked at for what begins a section.
@@ -371,11 +371,12 @@ func isGoroutine(line []byte) bool {
 // beginsUnit says that the status of a unit begins with a line, behind something else: the command
 // that printed it may stand there without a prompt.
 func (s *Sections) beginsUnit(line []byte) bool {
-	if s.units || line[0] != '*' && line[0] < utf8.RuneSelf {
+	if s.units {
 		return false
 	}
 	text, _ := s.r.Peek(maxSectionHead)
-	s.units = logs.SniffStatus(lines.NewHead(text)) == 1
+	_, rest, _ := bytes.Cut(text, []byte{'\n'})
+	s.units = beginsUnitStatus(line, rest)
 	return s.units && s.next.Filled > 0
 }
 

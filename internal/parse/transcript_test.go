@@ -74,11 +74,12 @@ func describeSections(t testing.TB, data []byte) string {
 	return out.String()
 }
 
-// withoutMargins is a text without what stands before its lines: fences in lists are indented.
+// withoutMargins is a text without what stands before its lines: fences in lists are indented, and
+// output may be a comment.
 func withoutMargins(text []byte) string {
 	var out strings.Builder
 	for line := range bytes.Lines(text) {
-		out.Write(bytes.TrimLeft(line, " \t"))
+		out.Write(bytes.TrimLeft(line, " \t#"))
 	}
 	return out.String()
 }

@@ -77,13 +77,16 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addForSigns()
 	}
 	if state == Unrecognised {
-		n.addMissing([]rules.Missing{{Source: "collect", Command: collectAll}})
+		n.addMissing([]rules.Missing{{Source: "collect", Command: collectAll, Note: wantAll}})
 	}
 	return n.steps
 }
 
 // collectAll is what shows how a node is where the input does not.
 const collectAll = "plegdiag collect -o - > node.tgz"
+
+// wantAll is what to know before it is run.
+const wantAll = "it collects what the rules ask for"
 
 // nextChooser gathers the next steps.
 type nextChooser struct {
@@ -113,7 +116,9 @@ func (n *nextChooser) addMissing(missing []rules.Missing) {
 			m.Note = wantWhole
 		}
 		step := NextStep{Missing: m, Hazard: Hazard(m.Command)}
-		step.Decides, step.Supported = n.listDecidedBy(m)
+		if m.Command != collectAll { // which is for all rules, and those that ask for it alone are few
+			step.Decides, step.Supported = n.listDecidedBy(m)
+		}
 		n.steps = append(n.steps, step)
 	}
 }

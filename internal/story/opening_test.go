@@ -155,6 +155,7 @@ func TestNextSteps(t *testing.T) {
 	r = evaluate(synthetic(t), drop(line(exitOf(idA, 1)), "strace"))
 	require.Len(t, r.Next, 1, "too little: ask for all")
 	require.Equal(t, collectAll, r.Next[0].Command)
+	require.Empty(t, r.Next[0].Decides, "it is for all rules, and for none by chance")
 
 	n := &nextChooser{story: &story{}, answers: &rules.Result{}, known: map[string]bool{}, dead: true}
 	n.addMissing([]rules.Missing{{Source: "goroutines.containerd", Command: dumpContainerd}, {Source: "processes", Command: listThreads}})
