@@ -139,8 +139,8 @@ func FoldLimits(events []*event.Event) []*event.Event {
 	return kept
 }
 
-// FoldRestarts makes one event of the two lines in which systemd 236 to 242 tells of one restart of a
-// unit: that its time to wait is over, and right after it how many restarts that makes.
+// FoldRestarts makes one event of the two lines in which systemd 236 to 242 tells of one restart of
+// a unit: that its time to wait is over, and right after it how many restarts that makes.
 //
 // Input and output are in the order of time.
 func FoldRestarts(events []*event.Event) []*event.Event {
