@@ -241,6 +241,6 @@ var startFailures = []string{
 // fails itself, its etcd or a webhook that it asks; or the program that gives the client its
 // credentials. Where a pager cut the line, no more may be known than that there was no answer.
 var apiFailures = []string{
-	"refused", "timeout", "no-route", "dns", "cut", "cut-off", "certificate", "unauthorized", "forbidden", "not-found", "server",
+	"refused", "timeout", "no-route", "dns", "cut", "cut-off", "certificate", "unauthorized", "node-password", "forbidden", "not-found", "server",
 	"etcd", "webhook", "credentials", "other",
 }

@@ -112,7 +112,7 @@ func Build(in Input, o Options) *Timeline {
 	events := in.Events
 	tl := &Timeline{Clocks: reconcileClocks(events, in.Sources, o), Coverage: coverageOf(in.Sources)}
 	slices.SortStableFunc(events, compareEvents) // it is quick where runs are in order, as files are
-	events = retold.FoldLimits(retold.FoldConditions(retold.FoldCallers(foldCopies(events))))
+	events = retold.FoldRestarts(retold.FoldLimits(retold.FoldConditions(retold.FoldCallers(foldCopies(events)))))
 	events = joinSightings(pairSpans(events, tl.Coverage))
 	slices.SortStableFunc(events, compareEvents)
 	linkGoroutines(events)

@@ -58,7 +58,7 @@ type kernelTrace struct {
 	beheaded bool        // its first line is the one with the work of a kworker
 	stray    int         // lines in a row that are no part of it
 	blocked  time.Duration
-	watched  bool        // the watchdog for hung tasks printed it
+	watched  bool        // the watchdog for hung tasks printed it, and it hangs for long
 	work     event.Quote // the line with the work of a kworker
 	last     event.Time
 	report   *faultReport // what the stack was printed for, where that is about a CPU
@@ -291,7 +291,7 @@ func (k *KernelTraces) beginTrace(caller string, task *kernel.Task, r *event.Rec
 		Raw: []byte(quote.Text),
 	}
 	if h, ok := k.hung[caller]; ok && h.tid == task.TID {
-		t.blocked, t.watched = time.Duration(h.seconds)*time.Second, true
+		t.blocked, t.watched = time.Duration(h.seconds)*time.Second, h.seconds >= linux.LongHang
 		t.sample.More = []event.Quote{h.line}
 		delete(k.hung, caller)
 	} else if k.headless.Text != "" && task.State == "D" {

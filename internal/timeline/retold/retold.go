@@ -139,5 +139,31 @@ func FoldLimits(events []*event.Event) []*event.Event {
 	return kept
 }
 
+// FoldRestarts makes one event of the two lines in which systemd 236 to 242 tells of one restart of
+// a unit: that its time to wait is over, and right after it how many restarts that makes.
+//
+// Input and output are in the order of time.
+func FoldRestarts(events []*event.Event) []*event.Event {
+	type unit struct{ host, name string }
+	waited := map[unit]*event.Event{}
+	kept := events[:0]
+	for _, e := range events {
+		if e.Kind == event.KindUnitRestart {
+			of := unit{e.Host, e.FieldText(event.FieldUnit)}
+			first := waited[of]
+			counter := e.FieldInt(event.FieldRestarts)
+			if delete(waited, of); counter == 0 {
+				waited[of] = e
+			} else if first != nil && e.Start.T.Sub(first.Start.T) <= callerDelay+first.Start.Prec {
+				first.AddFields(event.FieldRestarts.Int(counter))
+				first.AddQuotes(e)
+				continue
+			}
+		}
+		kept = append(kept, e)
+	}
+	return kept
+}
+
 // callResult is what two lines about one failed call have in common.
 type callResult struct{ method, container, sandbox string }

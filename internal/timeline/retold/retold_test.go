@@ -102,3 +102,21 @@ func TestFoldSyncsOfPods(t *testing.T) {
 	}
 	require.Equal(t, []int{0, 1, 3, 4, 5}, numbers(retold.FoldCallers(events)))
 }
+
+func TestFoldRestarts(t *testing.T) {
+	restart := func(number int, at, unit string, fields ...event.Field) *event.Event {
+		return line(t, number, at, event.KindUnitRestart, append([]event.Field{event.FieldUnit.Text(unit)}, fields...)...)
+	}
+	one := restart(1, "2026-11-20T09:00:00Z", "kubelet.service")
+	all := []*event.Event{
+		one,
+		restart(2, "2026-11-20T09:00:00Z", "docker.service", event.FieldRestarts.Int(2)),
+		restart(3, "2026-11-20T09:00:00Z", "kubelet.service", event.FieldRestarts.Int(37)),
+		restart(4, "2026-11-20T09:00:10Z", "kubelet.service"),
+		restart(5, "2026-11-20T09:00:20Z", "kubelet.service"),
+		restart(6, "2026-11-20T09:00:30Z", "kubelet.service", event.FieldRestarts.Int(40)),
+	}
+	require.Equal(t, []int{1, 2, 4, 5, 6}, numbers(retold.FoldRestarts(all)))
+	require.Equal(t, 37, one.FieldInt(event.FieldRestarts))
+	require.Len(t, one.Evidence, 2)
+}

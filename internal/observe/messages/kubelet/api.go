@@ -203,7 +203,8 @@ var apiReasons = []struct {
 	{"refused", []string{"connection refused", "actively refused it"}}, // the words behind "connectex: " and "wsarecv: " are Windows'
 	{"no-route", []string{"no route to host", "network is unreachable", "host is down", "connect: invalid argument", "to an unreachable network", "to an unreachable host"}},
 	{"credentials", []string{"getting credentials: "}},
-	{"unauthorized", []string{"Unauthorized", "provide credentials", "system:anonymous", "assword rejected"}},
+	{"node-password", []string{"Node password rejected"}}, // of k3s and rke2, whose server keeps one for each name of a node
+	{"unauthorized", []string{"Unauthorized", "provide credentials", "system:anonymous"}},
 	{"forbidden", []string{"forbidden", "cannot get ", "not allowed to"}},
 	{"cut", []string{"connection reset by peer", "EOF", "client connection lost", "broken pipe", "GOAWAY", "use of closed network connection", "connection force closed", "forcibly closed by the remote host", "connection was aborted"}},
 	{"timeout", []string{
@@ -220,7 +221,7 @@ var apiReasons = []struct {
 // apiWords say the reasons in words; the error itself says the others.
 var apiWords = map[string]string{
 	"certificate": "a certificate is not accepted", "dns": "its name cannot be resolved", "refused": "nothing listens there",
-	"no-route": "there is no network route to it", "unauthorized": "it does not know the kubelet", "forbidden": "it does not allow it",
+	"no-route": "there is no network route to it", "unauthorized": "it does not know the kubelet", "node-password": "it knows a node of that name with another password", "forbidden": "it does not allow it",
 	"cut": "the connection broke", "timeout": "it does not answer in time", "server": "the server fails itself",
 	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails", "etcd": "its etcd does not answer as it should",
 	"cut-off":     "there was no answer, and what stopped it is cut off the line",

@@ -22,7 +22,7 @@ import (
 var Table = table.Table{
 	Component: "kernel",
 	Rows: []table.Row{
-		{[]string{"blocked for more than", "blocked in I/O wait for more than"}, HungTask},
+		{[]string{"blocked for more than", "blocked in I/O wait for more than"}, longHungTask},
 		{[]string{"likely owned by task "}, lockHolder},
 		{[]string{"Killed process ", "Kill process "}, oomKill},
 		{[]string{"oom-kill:constraint="}, oomVictimChosen},
@@ -105,6 +105,15 @@ func HungTask(r *event.Record) (event.Event, bool) {
 	e.AddNumber(event.FieldSeconds, seconds)
 	e.Text += ", for more than " + seconds + " s"
 	return e, seconds != ""
+}
+
+// LongHang is the shortest time in state D that says that a task hangs. The kernel waits for 120 s;
+// where somebody has set hung_task_timeout_secs to 5, it tells of what a busy disk does to anybody.
+const LongHang = 30 // seconds
+
+func longHungTask(r *event.Record) (event.Event, bool) {
+	e, ok := HungTask(r)
+	return e, ok && e.FieldInt(event.FieldSeconds) >= LongHang
 }
 
 // lockHolder is the line that kernel/hung_task.c prints below the stack of a hung task since 6.15,

@@ -388,6 +388,7 @@ var timeoutWords = map[string]string{
 //
 //	219     kubelet.service holdoff time over, scheduling restart.
 //	≥ 230   kubelet.service: Service hold-off time over, scheduling restart.
+//	≥ 239   kubelet.service: Service RestartSec=10s expired, scheduling restart.      (until 242)
 //	≥ 236   kubelet.service: Scheduled restart job, restart counter is at 5.
 func unitRestart(r *event.Record) (event.Event, bool) {
 	e, rest, ok := splitUnitLine(r)
