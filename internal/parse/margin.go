@@ -83,13 +83,12 @@ func isCommentedOutput(block []byte, margin int) bool {
 }
 
 // beginsUnitStatus says that the status of a unit begins with a line. The next one, with which rest
-// begins, may have a margin or the mark of a comment.
+// begins, may stand behind blank lines, and have a margin or the mark of a comment.
 func beginsUnitStatus(line, rest []byte) bool {
 	if line[0] < utf8.RuneSelf && line[0] != '*' {
 		return false
 	}
-	next, _, _ := bytes.Cut(rest, []byte{'\n'})
-	next = bytes.TrimLeft(next, " \t")
+	next, _, _ := bytes.Cut(bytes.TrimLeft(rest, " \t\r\n"), []byte{'\n'})
 	both := slices.Concat(line, []byte{'\n'}, next[commentMark(next):], []byte{'\n'})
 	return logs.SniffStatus(lines.NewHead(both)) == 1
 }

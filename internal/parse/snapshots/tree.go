@@ -78,10 +78,10 @@ func (t *tree) readRow(line string) (path []string, fields []event.Pair, ok bool
 // cutMark cuts what is drawn off the front of a branch; at is where the rest begins. A process that
 // is the only child of the one before it on its line has no mark of its own.
 func cutMark(line string) (text string, at int, ok bool) {
-	if c := line[0]; c != ' ' && c != '|' && c != '`' && c != 0xe2 { // the first byte of every mark of UTF-8
+	if c := line[0]; c != ' ' && c != '\t' && c != '|' && c != '`' && c != 0xe2 { // the first byte of every mark of UTF-8
 		return "", 0, false
 	}
-	rest := strings.TrimLeft(line, " │|")
+	rest := strings.TrimLeft(line, " \t│|")
 	if strings.HasPrefix(rest, "-") { // the last bar belongs to the mark
 		rest = line[len(line)-len(rest)-1:]
 	}
