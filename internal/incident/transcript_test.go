@@ -225,3 +225,13 @@ func TestUnseenEnd(t *testing.T) {
 		require.Equal(t, want.sure, sure, text)
 	}
 }
+
+// TestImagesAreFull: an image that nobody writes to is full from the start, and no sign.
+func TestImagesAreFull(t *testing.T) {
+	inc := loadFiles(t, map[string]string{"df.txt": `Filesystem     1K-blocks      Used Available Use% Mounted on
+/dev/sda1       30428648  12428648  18000000  41% /
+/dev/loop3        100224    100224         0 100% /snap/core/10583
+`})
+	require.Empty(t, inc.Result.Signs)
+	require.Len(t, inc.Timeline.Events, 1)
+}

@@ -1,6 +1,7 @@
 package states
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -183,11 +184,16 @@ func appendFileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 			ev.Text, told = target+" is "+value+" "+c.what, true
 		}
 	}
-	if !told || target == "" || scan.FindID(target) != "" {
+	isImage := func(root string) bool { return strings.HasPrefix(target, root) }
+	if !told || target == "" || scan.FindID(target) != "" || slices.ContainsFunc(imageRoots, isImage) {
 		return dst // what holds a container's files shows as its own row
 	}
 	return append(dst, ev)
 }
+
+// imageRoots are where images are mounted that nobody writes to: squashfs of snapd, and discs. They
+// are full from the start.
+var imageRoots = []string{"/snap/", "/var/lib/snapd/snap/", "/media/", "/cdrom"}
 
 // appendFreeMemory is a row of free. Its unit is that of an option, which the output does not show,
 // but the share needs none.
