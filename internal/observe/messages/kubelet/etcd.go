@@ -173,8 +173,8 @@ func etcdPeerLost(*event.Record) (event.Event, bool) {
 	return etcdEvent("a member of etcd does not reach another one", event.FieldWhat.Text("peer")), true
 }
 
-// kineFails is kine 0.2 to 0.14, or k8s-dqlite, whose database does not answer; what it says of one
-// that answers late stands with the API server:
+// kineFails is kine, or k8s-dqlite, whose database does not answer; what it says of one that
+// answers late stands with the API server:
 //
 //	level=error msg="error while range on /registry/health : query (try: 0): context deadline exceeded"
 //	level=error msg="error in txn: exec (try: 5): database is locked"

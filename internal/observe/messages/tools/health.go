@@ -85,7 +85,7 @@ func kubeletUnhealthy(r *event.Record) (event.Event, bool) {
 }
 
 // kubeletPortClosed is curl, of a person or a script, that finds nobody at a port of the kubelet on
-// its own machine (7.29 and later):
+// its own machine:
 //
 //	curl: (7) Failed to connect to localhost port 10248: Connection refused
 //	curl: (7) Failed to connect to 127.0.0.1 port 10250 after 0 ms: Couldn't connect to server
