@@ -427,6 +427,7 @@ func (s *search) writeChain(f *Finding, m *match) {
 		said.Own = step
 		written := s.writeStep(step, said)
 		written.Observed = !s.isInferred(step, said.Steps[step][0]) && s.isObserved(step, order[:n])
+		written.Apart = !written.Observed && s.isApart(step, order[:n])
 		f.Chain = append(f.Chain, written)
 		f.Open = f.Open || written.AtLeast || written.isLasting()
 		f.Start, f.End = widenInterval(f.Start, f.End, written.Start, lastMoment(written))
@@ -527,5 +528,19 @@ func (s *search) isObserved(step int, before []int) bool {
 		other, ok := e.FindOther(step)
 		return ok && slices.Contains(before, other) && s.rateJoin(step, other) > language.ByTime &&
 			s.orderEdge(&e, e.From, s.chosen[e.From]) == certain
+	})
+}
+
+// isApart says that no step before this one in the chain leads to it by its role, an
+// edge or an id.
+func (s *search) isApart(step int, before []int) bool {
+	if n := len(before); n == 0 || s.rule.Steps[before[n-1]].Role != s.rule.Steps[step].Role {
+		return false
+	}
+	return !slices.ContainsFunc(before, func(other int) bool {
+		return s.rateJoin(step, other) > language.ByTime ||
+			slices.ContainsFunc(s.rule.Compiled.Ties[:s.rule.Compiled.FromEdge], func(e language.Tie) bool {
+				return e.From == other && e.To == step
+			})
 	})
 }

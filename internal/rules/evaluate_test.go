@@ -2,6 +2,7 @@ package rules
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -118,6 +119,31 @@ func TestCertainty(t *testing.T) {
 	require.False(t, f.Chain[1].Observed)
 	f = find(t, Evaluate(only(t, "slow-disk", "    weight: 60\n", "    weight: 60\n    certainty: observed\n"), line(events...)), "slow-disk")
 	require.True(t, f.Chain[1].Observed, "the rule knows better")
+}
+
+// TestApart has the two steps in the order of the rule's edge, told the other way round, and of a
+// role that leads to the next.
+func TestApart(t *testing.T) {
+	nameless := ev("goroutine.wait", field("doing", "umount"))
+	optional := []string{"{doing: umount}, bind: {container: cid}", "{doing: umount}, bind: {container|optional: cid}"}
+	signs := slices.Concat(optional, []string{"role: cause", "role: mechanism"})
+	for name, c := range map[string]struct {
+		umount  event.Event
+		changes []string
+		apart   bool
+	}{
+		"signs of the same":    {nameless, slices.Concat(signs, []string{"from: exit, to: umount, gap: {min: -5s, max: 10m}", "from: umount, to: exit, gap: {max: 10m}"}), true},
+		"an edge leads there":  {nameless, signs, false},
+		"both have the id":     {ev("goroutine.wait", container(idA), field("doing", "umount")), signs, false},
+		"a cause and its work": {nameless, optional, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := find(t, Evaluate(only(t, "slow-disk", c.changes...), line(exitOf(idA, 1), c.umount)), "slow-disk")
+			require.Len(t, f.Chain, 2)
+			require.False(t, f.Chain[0].Apart)
+			require.Equal(t, c.apart, f.Chain[1].Apart)
+		})
+	}
 }
 
 func TestVersions(t *testing.T) {

@@ -64,7 +64,10 @@ type Step struct {
 	Role string // cause, mechanism, symptom, recovery
 	// Observed says that the step is tied to the one before it by an id and a certain order;
 	// otherwise the tie is inferred.
-	Observed   bool
+	Observed bool
+	// Apart says that neither its role nor an edge nor an id leads to the step from one before it: the
+	// two are signs of the same, told one after the other.
+	Apart      bool
 	Start, End time.Time     // zero when unknown; End zero for an instant
 	Duration   time.Duration // zero for an instant; a lower bound when AtLeast
 	AtLeast    bool

@@ -435,9 +435,11 @@ func (s *story) endLink(p *part) {
 	var causes []rules.Step
 	for _, step := range s.parts[end].Chain {
 		if step.Role == "cause" {
-			step.Observed = false // nothing but time ties the two
 			causes = append(causes, step)
 		}
+	}
+	if len(causes) > 0 && len(p.Chain) > 0 {
+		p.Chain[0].Observed = false // nothing but time ties the two
 	}
 	p.Chain = append(causes, p.Chain...)
 }

@@ -51,7 +51,7 @@ func (p *Picture) drawChain(inc *incident.Incident) {
 		}
 		row := p.newStepRow(i, at, d.growLastLane(stepHeight))
 		lane.Steps = append(lane.Steps, row)
-		if i > 0 {
+		if i > 0 && !s.Apart {
 			t := tie{From: before, To: at, Y2: row.Y - knotRadius, Inferred: !s.Observed}
 			above := d.stepAboveY()
 			t.Y1 = above + knotRadius
