@@ -23,6 +23,7 @@ type nodes struct {
 	conditions []condition
 	versions   []event.Event
 	hosts      []event.Event // of the kubelets whose Events are listed
+	scheduled  []event.Event // on which the pods run that are described
 	pending    []event.Event // changes of the Ready condition that the kubelet's events tell
 	listed     int           // events so far
 }
@@ -59,6 +60,25 @@ func (n *nodes) addNode(name string, e *snapshots.Datum) {
 	}
 	n.addName(name)
 	n.hosts = facts.Append(n.hosts, facts.Kubernetes, "node.name", name, quoteOf(e))
+}
+
+// addScheduled notes the node on which a described pod runs: node-1/10.0.0.7, without the address
+// where none is known.
+func (n *nodes) addScheduled(value string, e *snapshots.Datum) {
+	name, _, _ := strings.Cut(value, "/")
+	if strings.ContainsAny(name, "<> ") || len(n.scheduled) == maxListed { // <none>
+		return
+	}
+	n.scheduled = facts.Append(n.scheduled, facts.Kubernetes, "node.name", name, quoteOf(e))
+}
+
+// appendScheduled appends the node on which all described pods run, where the file names no other.
+func (n *nodes) appendScheduled(dst []event.Event) []event.Event {
+	others := func(e event.Event) bool { return e.FieldText(event.FieldValue) != n.scheduled[0].FieldText(event.FieldValue) }
+	if len(n.scheduled) == 0 || len(n.names) > 0 || slices.ContainsFunc(n.scheduled, others) {
+		return dst
+	}
+	return append(dst, n.scheduled[0])
 }
 
 // addVersion notes a version of the node's software. That of the runtime says which runtime it is:
@@ -132,9 +152,13 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	if k.age != "" {
 		e.AddFields(event.FieldAge.Text(k.age))
 	}
-	if k.host != "" {
-		n.addName(k.host)
-		n.hosts = facts.Append(n.hosts, facts.Kubernetes, "node.name", k.host, k.quotes[0])
+	host := k.host
+	if node && host == "" {
+		host = k.name
+	}
+	if host != "" {
+		n.addName(host)
+		n.hosts = facts.Append(n.hosts, facts.Kubernetes, "node.name", host, k.quotes[0])
 	}
 	if strings.EqualFold(k.kind, "pod") {
 		e.IDs.Pod = k.namespace + "/" + k.name
@@ -269,7 +293,7 @@ func (n *nodes) finishFile(dst []event.Event) []event.Event {
 	if one {
 		dst = append(append(append(dst, n.versions...), n.hosts...), n.pending...)
 	}
-	return dst
+	return n.appendScheduled(dst)
 }
 
 // appendEvents tells a condition; of Ready, also what the kubelet said about it.
