@@ -84,3 +84,29 @@ Apr 17 09:17:01 node-01 kernel: Buffer I/O error on dev dm-10, logical block 0, 
 	_, err = Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog, Node: "node-03"})
 	require.EqualError(t, err, `no evidence of a node "node-03"; there is some of node-01, node-02`)
 }
+
+// TestNodeOfTicket: where no log names its host, what the API says can name the node, if only one
+// comes into question.
+func TestNodeOfTicket(t *testing.T) {
+	const notReady = "NAME       STATUS     ROLES    AGE    VERSION\nworker-1   Ready      <none>   200d   v1.18.8\nworker-2   NotReady   <none>   200d   v1.18.8\n"
+	const pod = "Name:         web-0\nNamespace:    shop\nPriority:     0\nNode:         %s\nStatus:       Pending\nContainers:\n  web:\n    State:          Waiting\n      Reason:       ContainerCreating\n    Ready:          False\nConditions:\n  Type              Status\n  Initialized       True \n  Ready             False \n"
+	describe := func(node string) string { return strings.Replace(pod, "%s", node, 1) }
+	catalog, err := catalog.Builtin()
+	require.NoError(t, err)
+	for name, c := range map[string]struct{ ticket, want string }{
+		"the only one that is not Ready": {"$ kubectl get nodes\n" + notReady, "worker-2"},
+		"two that are not":               {"$ kubectl get nodes\n" + strings.Replace(notReady, "Ready      <", "NotReady   <", 1), ""},
+		"an Event about it":              {"LAST SEEN   TYPE     REASON         OBJECT          MESSAGE\n30s         Normal   NodeNotReady   node/worker-2   Node worker-2 status is now: NodeNotReady\n", "worker-2"},
+		"where a pod runs":               {"$ kubectl describe pod web-0\n" + describe("worker-2/10.0.0.7"), "worker-2"},
+		"a pod that runs nowhere":        {"$ kubectl describe pod web-0\n" + describe("<none>"), ""},
+		"where two pods run":             {"$ kubectl describe pod\n" + describe("worker-2/10.0.0.7") + "\n\n" + describe("worker-1/10.0.0.6"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "ticket.txt")
+			require.NoError(t, os.WriteFile(path, []byte(c.ticket), 0o644))
+			inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{path}}, Catalog: catalog})
+			require.NoError(t, err)
+			require.Equal(t, c.want, inc.Node)
+		})
+	}
+}

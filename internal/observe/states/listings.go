@@ -126,7 +126,7 @@ func (t *listings) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 		k := rowEvent(e.Fields, quoteOf(e), t.at)
 		return t.nodes.appendEvent(dst, &k)
 	case "nodes":
-		return appendListedNode(dst, e)
+		return t.nodes.appendListedNode(dst, e)
 	case "pods":
 		return appendListedPod(dst, e)
 	case "sar":

@@ -23,7 +23,7 @@ type nodes struct {
 	conditions []condition
 	versions   []event.Event
 	hosts      []event.Event // of the kubelets whose Events are listed
-	scheduled  []event.Event // on which the pods run that are described
+	hints      []event.Event // see addHint
 	pending    []event.Event // changes of the Ready condition that the kubelet's events tell
 	listed     int           // events so far
 }
@@ -62,23 +62,23 @@ func (n *nodes) addNode(name string, e *snapshots.Datum) {
 	n.hosts = facts.Append(n.hosts, facts.Kubernetes, "node.name", name, quoteOf(e))
 }
 
-// addScheduled notes the node on which a described pod runs: node-1/10.0.0.7, without the address
-// where none is known.
-func (n *nodes) addScheduled(value string, e *snapshots.Datum) {
+// addHint notes a node that the file may be about: that of a described pod (node-1/10.0.0.7,
+// without the address where none is known), or one that is listed and not Ready.
+func (n *nodes) addHint(value string, e *snapshots.Datum) {
 	name, _, _ := strings.Cut(value, "/")
-	if strings.ContainsAny(name, "<> ") || len(n.scheduled) == maxListed { // <none>
+	if strings.ContainsAny(name, "<> ") || len(n.hints) == maxListed { // <none>
 		return
 	}
-	n.scheduled = facts.Append(n.scheduled, facts.Kubernetes, "node.name", name, quoteOf(e))
+	n.hints = facts.Append(n.hints, facts.Kubernetes, "node.name", name, quoteOf(e))
 }
 
-// appendScheduled appends the node on which all described pods run, where the file names no other.
-func (n *nodes) appendScheduled(dst []event.Event) []event.Event {
-	others := func(e event.Event) bool { return e.FieldText(event.FieldValue) != n.scheduled[0].FieldText(event.FieldValue) }
-	if len(n.scheduled) == 0 || len(n.names) > 0 || slices.ContainsFunc(n.scheduled, others) {
+// appendHint appends the node of the hints if they agree, and the file names no other.
+func (n *nodes) appendHint(dst []event.Event) []event.Event {
+	others := func(e event.Event) bool { return e.FieldText(event.FieldValue) != n.hints[0].FieldText(event.FieldValue) }
+	if len(n.hints) == 0 || len(n.names) > 0 || slices.ContainsFunc(n.hints, others) {
 		return dst
 	}
-	return append(dst, n.scheduled[0])
+	return append(dst, n.hints[0])
 }
 
 // addVersion notes a version of the node's software. That of the runtime says which runtime it is:
@@ -293,7 +293,7 @@ func (n *nodes) finishFile(dst []event.Event) []event.Event {
 	if one {
 		dst = append(append(append(dst, n.versions...), n.hosts...), n.pending...)
 	}
-	return n.appendScheduled(dst)
+	return n.appendHint(dst)
 }
 
 // appendEvents tells a condition; of Ready, also what the kubelet said about it.
@@ -458,9 +458,9 @@ func relativeAge(s string) (d time.Duration, ok bool) {
 	return d, ok
 }
 
-// appendListedNode is a row of kubectl get nodes. Which of them is ours nobody says; a listing of
-// one has no other.
-func appendListedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
+// appendListedNode is a row of kubectl get nodes. Which of them is ours nobody says, unless only
+// one is not Ready.
+func (n *nodes) appendListedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
 	name, status := column(e, "NAME"), column(e, "STATUS")
 	ev := event.Event{
 		Kind: event.KindNodeCondition, Component: "kubernetes", Source: facts.Kubernetes,
@@ -469,6 +469,7 @@ func appendListedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
 	ready := "True"
 	if strings.HasPrefix(status, "NotReady") {
 		ready = "False"
+		n.addHint(name, e)
 	}
 	ev.Fields = []event.Field{event.FieldNode.Text(name), event.FieldCondition.Text("Ready"), event.FieldStatus.Text(ready)}
 	ev.Text = "node " + name + " is " + status

@@ -127,7 +127,7 @@ func (o *outline) appendVersions(dst []event.Event, name string, e *snapshots.Da
 	case name == "Namespace" && n == 1: // what was named is no node
 		o.namespace, o.pod, o.node = e.Value, o.node, ""
 	case name == "Node" && n == 1 && o.pod != "":
-		o.nodes.addScheduled(e.Value, e)
+		o.nodes.addHint(e.Value, e)
 	case (name == "Roles" || name == "Role") && n == 1:
 		o.nodes.addNode(o.node, e)
 	case o.node == "" && n == 2 && (name == "HolderIdentity" && e.Path[0] == "Lease" || name == "Hostname" && e.Path[0] == "Addresses"):
