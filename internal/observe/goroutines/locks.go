@@ -99,17 +99,30 @@ func holdRows() []stackdump.Hold {
 	return append(all, shimHolds()...)
 }
 
-// boltHolds: bolt's rwlock (db.go, tx.go; all releases). (*DB).Update keeps it from Begin on,
-// through its callback, to the end of Commit or Rollback, whose close lets go of it before the
-// commit handlers run. Readers never have it: (*DB).View, and Begin of a read transaction.
+// boltHolds: bolt's locks (db.go, tx.go; all releases).
+//
+// rwlock: (*DB).Update keeps it from Begin on, through its callback, to the end of Commit or
+// Rollback, whose close lets go of it before the commit handlers run. Readers never have it:
+// (*DB).View, and Begin of a read transaction; nor does (*DB).Batch, which waits for the goroutine
+// that runs its batch.
+//
+// mmaplock: a reader keeps it, to read, as long as its transaction is open; a writer whose file
+// must grow wants it in mmap. Who begins a transaction does not have it yet. metalock: a reader
+// that begins keeps it while it waits for mmaplock.
 func boltHolds(pkg string) []stackdump.Hold {
 	db, tx := pkg+".(*DB).", pkg+".(*Tx)."
-	lock := db + "beginRWTx"
+	lock, mmap, ends := db+"beginRWTx", db+"mmap", []string{tx + "Rollback", tx + "rollback"}
 	return []stackdump.Hold{
-		{Func: db + "Update", Lock: lock, NotNext: []string{db + "Begin", lock, tx + "Commit", tx + "Rollback", tx + "rollback"}},
+		{Func: db + "Update", Lock: lock, NotNext: append([]string{db + "Begin", lock, tx + "Commit"}, ends...)},
 		{Func: tx + "Commit", Next: pkg + ".", NotNext: []string{tx + "close"}, Lock: lock},
 		{Func: db + "View", Lock: lock, Never: true},
 		{Func: db + "beginTx", Lock: lock, Never: true},
+		{Func: db + "Batch", Lock: lock, Never: true},
+		{Func: db + "View", Lock: mmap, NotNext: append([]string{db + "Begin", db + "beginTx"}, ends...)},
+		{Func: lock, Lock: mmap, Never: true},
+		{Func: db + "beginTx", Lock: mmap, Never: true},
+		{Func: db + "Batch", Lock: mmap, Never: true},
+		{Func: db + "beginTx", Next: "sync.(*RWMutex).RLock", Lock: db + "beginTx"},
 	}
 }
 
