@@ -110,7 +110,10 @@ var layers = map[string]layer{
 		[]string{"internal/event", "internal/stackdump/args", "internal/stackdump/funcname", "internal/stackdump/paste", "internal/stackdump/turned", "github.com/google/pprof"},
 		"a dump is goroutines and locks; which function is containerd's is for the observers",
 	},
-	"internal/stackdump/series":   {[]string{"internal/stackdump"}, "it compares dumps"},
+	"internal/stackdump/series": {[]string{"internal/stackdump"}, "it compares dumps"},
+	"internal/stackdump/goversion": {
+		[]string{"internal/stackdump", "internal/stackdump/funcname"}, "the version is read off a dump as it was printed",
+	},
 	"internal/stackdump/args":     {nil, "arguments are printed alike whatever the function does"},
 	"internal/stackdump/profiles": {[]string{"internal/stackdump", "github.com/google/pprof"}, "it writes dumps for another program"},
 	"internal/stackdump/funcname": {nil, "the names of functions are printed alike whatever they do"},
@@ -300,7 +303,7 @@ var layers = map[string]layer{
 	},
 	"internal/report/listing": {
 		[]string{
-			"internal/event", "internal/report/show", "internal/stackdump", "internal/stackdump/series", "internal/observe/syscalls", "internal/parse/traces", "internal/parse/traces/dbus",
+			"internal/event", "internal/report/show", "internal/stackdump", "internal/stackdump/series", "internal/stackdump/goversion", "internal/observe/syscalls", "internal/parse/traces", "internal/parse/traces/dbus",
 			"internal/incident", // its dumps: with program, process and copies
 			"github.com/charmbracelet/lipgloss",
 		},

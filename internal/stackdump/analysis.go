@@ -1,6 +1,7 @@
 package stackdump
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strings"
@@ -49,6 +50,8 @@ type analysis struct {
 	asked           map[*function]bool
 	// shared says of the addresses that waiters show whether those of several locks do.
 	shared map[uint64]bool
+	// guesses are the locks whose owner was guessed, by their addresses.
+	guesses []*lockState
 	// found are the innermost frames with a part in their Name, of goroutine foundOf.
 	found   map[string]int
 	foundOf int
@@ -222,6 +225,9 @@ func (a *analysis) indexFrames(locks []*lockState) {
 	a.asked, a.lowest = map[*function]bool{}, math.MaxUint64
 	a.pointers, a.stacks, a.hidden = map[uint64]*sights{}, map[string][]hit{}, map[string][]hit{}
 	for _, l := range locks {
+		if l.guessed {
+			a.guesses = append(a.guesses, l)
+		}
 		a.askFor(l, l.addr)
 		for _, o := range l.owners {
 			a.askFor(l, o.addr)
@@ -235,6 +241,7 @@ func (a *analysis) indexFrames(locks []*lockState) {
 			}
 		}
 	}
+	slices.SortFunc(a.guesses, func(x, y *lockState) int { return cmp.Compare(x.addr, y.addr) })
 	for g := a.lo; g < a.hi; g++ {
 		for j := a.firstFrame(g); j < len(a.dump.Goroutines[g].Frames); j++ {
 			a.indexFrame(g, j)
@@ -256,6 +263,9 @@ func (a *analysis) indexFrame(g, j int) {
 	for w := range f.argWords() {
 		if !w.Known || w.Depth > 0 || w.Value < a.lowest || w.Value > a.highest {
 			continue
+		}
+		if w.Sure {
+			a.doubtGuess(w.Value)
 		}
 		s := a.pointers[w.Value]
 		if s == nil || s.of != nil && s.of == a.lockOf[g-a.lo] {

@@ -16,11 +16,13 @@ type candidate struct {
 	weak       bool // the frame is where the goroutine began, or where it waits for work
 	idle       bool // it looks like a service loop
 	past       bool // it is behind the line where others wait
+	user       bool // it only hands the object to a function
 }
 
 // candidates is every goroutine that may hold a lock, sorted by what speaks for it.
 type candidates struct {
 	strong []candidate // show the object live
+	users  []candidate // show it live, but in no method of its own
 	vague  []candidate // show it with a '?'
 	past   []candidate // are behind the line where others wait
 	// Further goroutines inside of the owner's methods: rivals do not show the
@@ -51,7 +53,7 @@ func (a *analysis) findHolders(l *lockState) []Holder {
 	if a.cut && !(len(listed) == 1 && listed[0].sure) {
 		return nil // those who are left are named because nobody else is there
 	}
-	if len(q.past) == 1 && q.rivals+q.strangers+len(q.vague) == 0 {
+	if len(q.past) == 1 && q.rivals+q.strangers+len(q.vague) == 0 && !q.hasOthers(q.users) {
 		return []Holder{{q.past[0].g, Inferred, "R2", q.past[0].frame, true}}
 	}
 	if len(listed) == 1 {
@@ -67,6 +69,8 @@ func (a *analysis) collectCandidates(l *lockState) candidates {
 		switch {
 		case c.idle:
 			q.doubts++
+		case c.user:
+			q.users = append(q.users, c)
 		case c.sure:
 			q.strong = append(q.strong, c)
 		default:
@@ -85,11 +89,11 @@ func (a *analysis) collectCandidates(l *lockState) candidates {
 	return q
 }
 
-// holderInside is R1: the one goroutine that is inside of the object. Among
-// several, a weaker rule may tell which.
+// holderInside is R1: the one goroutine that is inside of the object. Among several, and among
+// those that only hand it on, a weaker rule may tell which.
 func (a *analysis) holderInside(l *lockState, q candidates, listed []candidate) []Holder {
 	switch {
-	case len(q.strong) == 1 && q.rivals+len(q.vague) == 0:
+	case len(q.strong) == 1 && q.rivals+len(q.vague)+len(q.users) == 0:
 		c, doubts := q.strong[0], q.doubts+q.strangers
 		if c.weak && doubts > 0 {
 			return chooseByCatalogue(q.strong, listed)
@@ -97,8 +101,8 @@ func (a *analysis) holderInside(l *lockState, q candidates, listed []candidate) 
 		l.wantsOther = c.wantsOther && doubts == 0 && a.compareArgOrder(l, c) < 0
 		return []Holder{{Goroutine: c.g, Certainty: a.certaintyOf(l, c, doubts), Rule: "R1", Frame: c.frame}}
 	case len(q.strong) > 0:
-		return chooseByCatalogue(q.strong, listed)
-	case len(q.vague) == 1 && !a.cut && !q.vague[0].weak && q.rivals+q.strangers+q.doubts == 0:
+		return chooseByCatalogue(slices.Concat(q.strong, q.users), listed)
+	case len(q.vague) == 1 && len(q.users) == 0 && !a.cut && !q.vague[0].weak && q.rivals+q.strangers+q.doubts == 0:
 		return []Holder{{q.vague[0].g, Inferred, "R1", q.vague[0].frame, true}}
 	}
 	return nil
@@ -127,13 +131,17 @@ func chooseByCatalogue(strong, listed []candidate) []Holder {
 	return nil
 }
 
+// hasOthers says whether some of these are not behind the line where others wait.
+func (q *candidates) hasOthers(some []candidate) bool {
+	return slices.ContainsFunc(some, func(c candidate) bool {
+		return !slices.ContainsFunc(q.past, func(p candidate) bool { return p.g == c.g })
+	})
+}
+
 // readHolders is everyone behind the line where readers wait, when a writer
 // shuts further readers out. They are observed when nobody else is inside of the object.
 func (a *analysis) readHolders(l *lockState, q candidates) []Holder {
-	others := func(c candidate) bool {
-		return !slices.ContainsFunc(q.past, func(p candidate) bool { return p.g == c.g })
-	}
-	if q.rivals+q.strangers+len(q.vague) > 0 || slices.ContainsFunc(q.strong, others) {
+	if q.rivals+q.strangers+len(q.vague) > 0 || q.hasOthers(q.strong) || q.hasOthers(q.users) {
 		return nil // these may be the only ones that still hold it
 	}
 	held := make([]Holder, len(q.past))
@@ -172,6 +180,17 @@ func (a *analysis) candidatesByObject(l *lockState) []candidate {
 		for _, h := range a.hitsOn(o.addr) {
 			if h.typ == o.typ {
 				note(h, true)
+			}
+		}
+	}
+	for _, o := range l.owners {
+		for _, h := range a.hitsOn(o.addr) {
+			if _, known := byG[h.g]; h.typ == "" && h.sure && !known {
+				note(h, false)
+				if c, ok := byG[h.g]; ok {
+					c.user = true
+					byG[h.g] = c
+				}
 			}
 		}
 	}

@@ -214,7 +214,7 @@ type lockState struct {
 	kinds   []wait // one of each place in the code and object: thousands may wait alike
 	owners  []owner
 	shared  bool // readers hold it
-	strange bool // its waiters contradict each other
+	strange bool // its waiters contradict each other, or a guess of its owner is doubtful
 	maxWait time.Duration
 	guessed bool // the owner was found by its place in memory alone
 	// object is the address of the object that is proven to contain it, of which no method wants
@@ -443,6 +443,15 @@ func dropFarGuesses(locks []*lockState) {
 		if l.guessed && nearest[l.owners[0]] != l.addr {
 			l.owners, l.guessed = nil, false
 		}
+	}
+}
+
+// doubtGuess notes that something begins between a lock and the owner that was guessed for it: that
+// may be the object to which the lock belongs.
+func (a *analysis) doubtGuess(addr uint64) {
+	i, _ := slices.BinarySearchFunc(a.guesses, addr+1, func(l *lockState, at uint64) int { return cmp.Compare(l.addr, at) })
+	if i < len(a.guesses) && addr > a.guesses[i].owners[0].addr {
+		a.guesses[i].strange = true
 	}
 }
 

@@ -48,9 +48,6 @@ func TestPublic(t *testing.T) {
 					require.NotZero(t, f.Line, "%s has no file", f.Func)
 				}
 			}
-			if v, ok := want["go"]; ok {
-				require.Equal(t, v, d.GoVersion().Exact)
-			}
 			if kind, what, ok := strings.Cut(want["ends"], ":"); ok {
 				e := d.Goroutines[0].End()
 				require.Equal(t, kind, e.Kind)

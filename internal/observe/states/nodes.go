@@ -74,7 +74,9 @@ func (n *nodes) addHint(value string, e *snapshots.Datum) {
 
 // appendHint appends the node of the hints if they agree, and the file names no other.
 func (n *nodes) appendHint(dst []event.Event) []event.Event {
-	others := func(e event.Event) bool { return e.FieldText(event.FieldValue) != n.hints[0].FieldText(event.FieldValue) }
+	others := func(e event.Event) bool {
+		return e.FieldText(event.FieldValue) != n.hints[0].FieldText(event.FieldValue)
+	}
 	if len(n.hints) == 0 || len(n.names) > 0 || slices.ContainsFunc(n.hints, others) {
 		return dst
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/stackdump/goversion"
 	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 )
 
@@ -258,7 +259,7 @@ func dumpHeadline(d *Dump) string {
 	if d.Skipped > 0 {
 		words = append(words, show.Plural(d.Skipped, "line")+" skipped")
 	}
-	if version := d.GoVersion().String(); version != "" {
+	if version := goversion.Find(d.Dump.Dump).String(); version != "" {
 		words = append(words, version)
 	}
 	if !d.At.IsZero() {

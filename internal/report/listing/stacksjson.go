@@ -8,6 +8,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
+	"github.com/plegdiag/plegdiag/internal/stackdump/goversion"
 	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 )
 
@@ -190,7 +191,7 @@ type moveRow struct {
 func newDumpRow(d *Dump) dumpRow {
 	pos := d.Pos()
 	r := dumpRow{
-		Path: d.File, Line: pos.Line, Program: d.Program, PID: d.PID, Unit: d.Unit, Go: newGoRow(d.GoVersion()),
+		Path: d.File, Line: pos.Line, Program: d.Program, PID: d.PID, Unit: d.Unit, Go: newGoRow(goversion.Find(d.Dump.Dump)),
 		Goroutines: d.Count(), Unreadable: d.Lost, Skipped: d.Skipped, Suppressed: d.Suppressed,
 		Incomplete: d.Incomplete, Excerpt: d.IsExcerpt(), Crash: d.Crash.Text,
 		Fragments: show.Rows(d.Fragments, func(p *event.Pos) placeRow { return placeRow{p.File, p.Line} }),
@@ -224,7 +225,7 @@ func newDumpRow(d *Dump) dumpRow {
 	return r
 }
 
-func newGoRow(v stackdump.GoVersion) goRow {
+func newGoRow(v goversion.Version) goRow {
 	minor := func(n int) string {
 		if n == 0 {
 			return ""

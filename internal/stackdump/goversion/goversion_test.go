@@ -1,17 +1,22 @@
-package stackdump
+package goversion
 
 import (
+	"compress/gzip"
+	"io"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/stackdump"
 )
 
 // Whatever a version printed, its own number lies in what the dump is taken for.
-func TestGoVersionOfLab(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("testdata", "lab-runs", "*.gz"))
+func TestVersionOfLab(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "testdata", "lab-runs", "*.gz"))
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	narrow := map[string]string{
@@ -23,8 +28,7 @@ func TestGoVersionOfLab(t *testing.T) {
 		name := filepath.Base(file)
 		minor, err := strconv.Atoi(strings.Split(name, ".")[1])
 		require.NoError(t, err)
-		_, text := splitTruth(t, readGzip(t, file))
-		v := Parse(Source{File: name, Text: text}).GoVersion()
+		v := Find(stackdump.Parse(stackdump.Source{File: name, Text: readGzip(t, file)}))
 		require.LessOrEqual(t, v.Min, minor, name)
 		if v.Max != 0 {
 			require.GreaterOrEqual(t, v.Max, minor, name)
@@ -38,7 +42,7 @@ func TestGoVersionOfLab(t *testing.T) {
 	require.Empty(t, narrow)
 }
 
-func TestGoVersionInPath(t *testing.T) {
+func TestVersionInPath(t *testing.T) {
 	for path, want := range map[string]string{
 		"/usr/local/go1.21.5/src/runtime/sema.go:71":                                           "Go 1.21.5",
 		"/usr/lib/go-1.19/src/runtime/sema.go:71":                                              "Go 1.19",
@@ -54,14 +58,34 @@ func TestGoVersionInPath(t *testing.T) {
 		"/srv/go1.99.1/src/github.com/x/sync/sema.go:71":                                       "",
 		"/build/argo-1.2.3/src/runtime/sema.go:71":                                             "",
 	} {
-		d := Parse(Source{Text: "goroutine 1 [semacquire]:\nsync.runtime_Semacquire(0x1)\n\t" + path + "\n"})
+		d := stackdump.Parse(stackdump.Source{Text: "goroutine 1 [semacquire]:\nsync.runtime_Semacquire(0x1)\n\t" + path + "\n"})
 		require.Len(t, d.Goroutines[0].Frames, 1)
-		require.Equal(t, want, d.GoVersion().String(), path)
+		require.Equal(t, want, Find(d).String(), path)
 	}
 	// What the dump looks like speaks against the path, or against itself.
 	parent := "\ncreated by main.main in goroutine 1\n\t/m.go:1\n"
-	d := Parse(Source{Text: "goroutine 7 [semacquire]:\nsync.runtime_Semacquire(0x1)\n\t/usr/local/go1.19/src/runtime/sema.go:71" + parent})
-	require.Equal(t, GoVersion{Min: 21}, d.GoVersion())
-	d = Parse(Source{Text: "goroutine 7 [semacquire]:\nsync.runtime_Semacquire(0x1)\n\t/s.go:1\nsync.(*RWMutex).RLock(0x1)\n\t/s.go:1" + parent})
-	require.Equal(t, GoVersion{}, d.GoVersion())
+	d := stackdump.Parse(stackdump.Source{Text: "goroutine 7 [semacquire]:\nsync.runtime_Semacquire(0x1)\n\t/usr/local/go1.19/src/runtime/sema.go:71" + parent})
+	require.Equal(t, Version{Min: 21}, Find(d))
+	d = stackdump.Parse(stackdump.Source{Text: "goroutine 7 [semacquire]:\nsync.runtime_Semacquire(0x1)\n\t/s.go:1\nsync.(*RWMutex).RLock(0x1)\n\t/s.go:1" + parent})
+	require.Equal(t, Version{}, Find(d))
+}
+
+// TestVersionOfPublic: what people pasted says its version in a path.
+func TestVersionOfPublic(t *testing.T) {
+	for name, want := range map[string]string{"bbolt-618": "1.21.4", "kubernetes-4192": "1.4"} {
+		raw, err := os.ReadFile(filepath.Join("..", "testdata", "public", name+".log"))
+		require.NoError(t, err)
+		require.Equal(t, want, Find(stackdump.Parse(stackdump.Source{File: name, Text: string(raw)})).Exact)
+	}
+}
+
+func readGzip(t *testing.T, path string) string {
+	f, err := os.Open(path)
+	require.NoError(t, err)
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	require.NoError(t, err)
+	text, err := io.ReadAll(z)
+	require.NoError(t, err)
+	return string(text)
 }

@@ -1,16 +1,18 @@
-package stackdump
+// Package goversion tells which Go built a program, by how a goroutine dump of it is printed.
+package goversion
 
 import (
 	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/plegdiag/plegdiag/internal/stackdump"
 	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
-// GoVersion is which Go built a program, as far as a dump of it tells. The
+// Version is which Go built a program, as far as a dump of it tells. The
 // zero value is that it does not.
-type GoVersion struct {
+type Version struct {
 	// Exact is what the path of a file of the standard library names: "1.21.5", "1.19".
 	Exact string
 	// Min and Max are the first and the last minor version that print a dump like this, 21 for Go
@@ -20,7 +22,7 @@ type GoVersion struct {
 
 // String is "Go 1.21.5", "Go 1.20", "Go 1.18 to 1.19", "Go 1.24 or later", "Go 1.12 or earlier";
 // empty when nothing is known.
-func (v GoVersion) String() string {
+func (v Version) String() string {
 	minor := func(n int) string { return "1." + strconv.Itoa(n) }
 	switch {
 	case v.Exact != "":
@@ -37,11 +39,11 @@ func (v GoVersion) String() string {
 	return "Go " + minor(v.Min) + " to " + minor(v.Max)
 }
 
-// GoVersion bounds the version of Go by what only some versions print. What a
-// dump lacks bounds nothing, except where every version must print one of two
-// things. Marks that contradict each other, as in a text put together from several, tell nothing.
-func (d *Dump) GoVersion() GoVersion {
-	var v GoVersion
+// Find bounds the version of Go by what only some versions print. What a dump lacks bounds nothing,
+// except where every version must print one of two things. Marks that contradict each other, as in
+// a text put together from several, tell nothing: the version is then zero.
+func Find(d *stackdump.Dump) Version {
+	var v Version
 	created, parents := 0, 0
 	roots := map[string]bool{}
 	for i := range d.Goroutines {
@@ -71,15 +73,15 @@ func (d *Dump) GoVersion() GoVersion {
 		v.boundAbove(20)
 	}
 	if v.Min > v.Max && v.Max != 0 {
-		return GoVersion{}
+		return Version{}
 	}
 	v.setFromPath(roots)
 	return v
 }
 
-func (v *GoVersion) boundBelow(minor int) { v.Min = max(v.Min, minor) }
+func (v *Version) boundBelow(minor int) { v.Min = max(v.Min, minor) }
 
-func (v *GoVersion) boundAbove(minor int) {
+func (v *Version) boundAbove(minor int) {
 	if v.Max == 0 || minor < v.Max {
 		v.Max = minor
 	}
@@ -87,7 +89,7 @@ func (v *GoVersion) boundAbove(minor int) {
 
 // boundByHeader knows goroutineheader of runtime/traceback.go and the wait reasons of
 // runtime/runtime2.go.
-func (v *GoVersion) boundByHeader(g *Goroutine) {
+func (v *Version) boundByHeader(g *stackdump.Goroutine) {
 	switch {
 	case g.Leaked, len(g.Labels) > 0 && g.ID != 0: // profiles have labels too
 		v.boundBelow(26)
@@ -110,10 +112,10 @@ func (v *GoVersion) boundByHeader(g *Goroutine) {
 }
 
 // boundByWait knows what a wait of package sync looks like from the runtime up to its first method.
-func (v *GoVersion) boundByWait(g *Goroutine) {
+func (v *Version) boundByWait(g *stackdump.Goroutine) {
 	for i := range g.Frames {
 		f := &g.Frames[i]
-		if isOfRuntime(f.Func) {
+		if strings.HasPrefix(f.Func, "runtime.") || strings.HasPrefix(f.Func, "sync.runtime_") {
 			continue
 		}
 		if f.Inlined && f.Func == "sync.(*Mutex).Lock" {
@@ -141,7 +143,7 @@ var lastSemacquire = map[string]int{
 }
 
 // boundByFrame knows how single calls are printed.
-func (v *GoVersion) boundByFrame(f *Frame) {
+func (v *Version) boundByFrame(f *stackdump.Frame) {
 	if f.Inlined {
 		v.boundBelow(12)
 	} else if strings.IndexByte(f.Args, '?') >= 0 {
@@ -167,7 +169,7 @@ func (v *GoVersion) boundByFrame(f *Frame) {
 
 // gorootOf is where the standard library lay when the program was built, as a
 // frame of it tells: "/usr/local/go1.21.5" of "/usr/local/go1.21.5/src/sync/mutex.go".
-func gorootOf(f *Frame) (string, bool) {
+func gorootOf(f *stackdump.Frame) (string, bool) {
 	pkg := funcname.Package(f.Func)
 	switch pkg {
 	case "runtime", "sync", "net", "net/http", "os", "internal/poll", "syscall":
@@ -187,7 +189,7 @@ var releaseInPath = regexp.MustCompile(`\bgo(?:lang)?(?:@[0-9.]+)?[/-]?(1\.([0-9
 
 // setFromPath takes the version that the only root of the standard library names, unless what the
 // dump looks like speaks against it.
-func (v *GoVersion) setFromPath(roots map[string]bool) {
+func (v *Version) setFromPath(roots map[string]bool) {
 	if len(roots) != 1 {
 		return
 	}
@@ -200,6 +202,6 @@ func (v *GoVersion) setFromPath(roots map[string]bool) {
 		if err != nil || minor < v.Min || v.Max != 0 && minor > v.Max {
 			return
 		}
-		*v = GoVersion{Exact: m[1], Min: minor, Max: minor}
+		*v = Version{Exact: m[1], Min: minor, Max: minor}
 	}
 }
