@@ -15,6 +15,7 @@ type candidate struct {
 	arg        int
 	weak       bool // the frame is where the goroutine began, or where it waits for work
 	idle       bool // it looks like a service loop
+	listens    bool // it began in the method in which it waits for work
 	past       bool // it is behind the line where others wait
 	user       bool // it only hands the object to a function
 }
@@ -76,6 +77,10 @@ func (a *analysis) collectCandidates(l *lockState) candidates {
 		default:
 			q.vague = append(q.vague, c)
 		}
+	}
+	if busy := slices.DeleteFunc(slices.Clone(q.strong), func(c candidate) bool { return c.listens }); len(busy) > 0 {
+		q.doubts += len(q.strong) - len(busy)
+		q.strong = busy
 	}
 	q.past = a.candidatesPastLock(l)
 	if l.Addr == "" && l.Owner != "" {
@@ -298,6 +303,7 @@ func (a *analysis) judgeShape(c *candidate) {
 	forWork := !locking && !strings.HasPrefix(g.State, "chan send") && g.State != "running" && g.State != "runnable"
 	c.weak = entry || direct && forWork && !strings.HasPrefix(g.State, "syscall")
 	f := &g.Frames[c.frame]
+	c.listens = entry && direct && forWork
 	c.idle = c.weak && forWork && (isLoopName(f.baseName()) || direct && isClosure(f.baseName()) || f.function().idle != nil) ||
 		entry && !c.wantsOther && isLifelong(g, f)
 }
