@@ -9,7 +9,7 @@ var plays = []func(){
 	updateCallback, rwWriter, rwPending, embeddedEntry, condition, idleLoop, pastUnlock, pastUnlockAlone, nested, abba,
 	transferOrder, valueReceiver, closure, self, once, twoInstances, longPoll, perKey, global, syscallHeld, neighbour,
 	cacheFetch, deadReceiver, readersMoved, helper, twoLocks, reader, deepStranger,
-	ring, readTwice, queueGroup, queueCond, queueChannel,
+	handedOn, farGuess, listener, ring, readTwice, queueGroup, queueCond, queueChannel,
 }
 
 // A method keeps the lock while a callback blocks, like a status store's UpdateSync.
@@ -917,6 +917,119 @@ func readTwice() {
 	<-gate
 	c.in("p", func() { r.Add() })
 	gate <- true
+}
+
+// A function keeps the lock of an object that it was given, while a method of the object, which has
+// let go, waits for something else.
+type item struct {
+	id int
+	mu sync.Mutex
+	n  int
+}
+
+//go:noinline
+func with(i *item, f func() int) int {
+	i.mu.Lock()
+	n := f()
+	i.mu.Unlock()
+	return n + i.n
+}
+
+//go:noinline
+func (i *item) Await() int {
+	i.mu.Lock()
+	i.n++
+	i.mu.Unlock()
+	return block() + i.n
+}
+
+//go:noinline
+func (i *item) Len() int {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.n
+}
+
+//go:noinline
+func callAwait(i *item) int { return i.Await() + i.id }
+
+func handedOn() {
+	c, i := scene("handed-on"), &item{}
+	c.in("", func() { callAwait(i) })
+	c.in("h", func() { with(i, block) })
+	c.in("w", func() { i.Len() })
+}
+
+// The waiters do not show the object, its neighbour in memory is in work, and a function shows
+// where the object begins.
+type row struct {
+	id int
+	mu sync.Mutex
+	n  int
+}
+
+//go:noinline
+func (r *row) Touch() {
+	r.mu.Lock()
+	block()
+}
+
+//go:noinline
+func (r *row) Fill() int { return block() + r.n }
+
+//go:noinline
+func withRow(r *row, f func() int) int {
+	r.mu.Lock()
+	n := f()
+	r.mu.Unlock()
+	return n + r.n
+}
+
+func farGuess() {
+	c, rows := scene("far-guess"), &[2]row{}
+	c.in("", func() { rows[0].Fill() })
+	c.in("h", func() { withRow(&rows[1], block) })
+	c.in("w", func() { rows[1].Touch() })
+}
+
+// A goroutine that waits for work in the method in which it began, beside one that does work.
+type desk struct {
+	id int
+	mu sync.Mutex
+	n  int
+}
+
+//go:noinline
+func (d *desk) Listen(in chan int) int {
+	d.mu.Lock()
+	d.n++
+	d.mu.Unlock()
+	return <-in + d.n
+}
+
+//go:noinline
+func (d *desk) Update(f func() int) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.n += f()
+	return d.n
+}
+
+//go:noinline
+func (d *desk) Get() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.n
+}
+
+//go:noinline
+func callDesk(d *desk) int { return d.Update(block) + d.id }
+
+func listener() {
+	c, d := scene("listener"), &desk{}
+	c.in("", func() { d.Listen(never) })
+	c.in("h", func() { callDesk(d) })
+	c.in("w", func() { d.Get() })
 }
 
 // What else goroutines wait for together. The holders are those whom a WaitGroup waits for.
