@@ -88,14 +88,15 @@ verdict: {likely: panic}
 headline: "the kernel stopped the machine, {panic.start}; and more"
 `
 	for name, c := range map[string]struct {
-		panics float64
-		says   string
+		panic event.Event
+		says  string
 	}{
-		"after it":  {70, "likely as well: the kernel stopped the machine"},
-		"before it": {10, notReadyNotShown},
+		"after it":          {ev(event.KindPanic, when(70)), "likely as well: the kernel stopped the machine"},
+		"before it":         {ev(event.KindPanic, when(10)), notReadyNotShown},
+		"nobody knows when": {ev(event.KindPanic), notReadyNotShown},
 	} {
 		t.Run(name, func(t *testing.T) {
-			tl := line(ev(event.KindBusLimit, when(60)), ev(event.KindPanic, when(c.panics)))
+			tl := line(ev(event.KindBusLimit, when(60)), c.panic)
 			tl.Stalls = nil
 			result := evaluate(catalogOf(t, seesHeld, panics), tl)
 			require.Contains(t, result.Headline, c.says)

@@ -119,7 +119,7 @@ func tellsNotReady(e *event.Event) bool {
 func (s *story) findReboot(about *part) *part {
 	i := slices.IndexFunc(s.parts, func(p *part) bool {
 		return p != about && p.Rule == rebooted && p.Verdict >= language.Likely &&
-			(p.Cause.Start.IsZero() || about.Cause.Start.IsZero() || !p.Cause.Start.Before(about.Cause.Start))
+			(about.Cause.Start.IsZero() || !p.Cause.Start.IsZero() && !p.Cause.Start.Before(about.Cause.Start))
 	})
 	if i < 0 {
 		return nil

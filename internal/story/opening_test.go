@@ -207,6 +207,8 @@ func TestRoutine(t *testing.T) {
 		ev("kernel.hardware-error", with("corrected", event.Bool(false))),
 		ev("process", with("cpu_percent", event.Number(101.2)), func(e *event.Event) { e.Component = "kubelet" }),
 		ev("kubelet.sync-loop-late", when(0), func(e *event.Event) { e.End = at(15) }),
+		ev("thread.sample", field("state", "D"), field("stack", "rm_init_adapter down_write"), func(e *event.Event) { e.Source = "kernel.log" }),
+		ev("thread.sample", field("state", "D"), with("samples", event.Int(3195)), with("scans", event.Int(9))),
 	} {
 		require.False(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)
 	}
@@ -221,6 +223,7 @@ func TestRoutine(t *testing.T) {
 		ev("kernel.hardware-error", with("corrected", event.Bool(true))),
 		ev("process", with("cpu_percent", event.Number(101.2))), // a pod may take what it is given
 		ev("kubelet.sync-loop-late", when(0), func(e *event.Event) { e.End = at(2.4) }),
+		ev("thread.sample", field("state", "D"), with("samples", event.Int(12)), with("scans", event.Int(9))),
 	} {
 		require.True(t, isRoutine(&e), "%s %v", e.Kind, e.Fields)
 	}

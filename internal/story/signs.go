@@ -579,6 +579,7 @@ func isRoutine(e *event.Event) bool {
 		if state == "" && waits != "" { // a stack that somebody printed
 			return false
 		}
+		known = known || e.FieldText(event.FieldStack) != "" && strings.HasPrefix(e.Source, "kernel") || isCrowd(e)
 		return state != "D" || !known && !slices.Contains(chainOfCalls, e.Component)
 	case event.KindProcess:
 		state := e.FieldText(event.FieldState)
@@ -648,6 +649,18 @@ var callsAboutOne = []string{"ContainerStatus", "PodSandboxStatus", "RemoveConta
 
 // notThere are the words of containerd, of CRI-O, and of dockerd below dockershim or cri-dockerd.
 var notThere = []string{"code = NotFound", "could not find container", "could not find sandbox", "could not find pod", "No such container"}
+
+// isCrowd says that many threads of a program were seen alike in each look, by their mean.
+func isCrowd(e *event.Event) bool {
+	all, _ := e.Get(event.FieldSamples)
+	looks, _ := e.Get(event.FieldScans)
+	n, _ := all.Number()
+	scans, counted := looks.Number()
+	return counted && scans > 0 && n >= crowd*scans
+}
+
+// crowd is a number of threads that do not stand in state D by chance, whatever they wait for.
+const crowd = 16
 
 // isLateRunc says that a runc is alive that ends within a second where nothing holds it up: one
 // that was asked to run in the foreground lives as long as its program.
