@@ -19,6 +19,7 @@ var shortages = []struct {
 	{"pressure.io.full.avg300", 40, 0, "over five minutes all tasks waited for the disk {value} % of the time"},
 	{"pressure.cpu.some.avg300", 70, 0, "over five minutes some task waited for a CPU {value} % of the time"},
 	{"memory.available-percent", 0, 2, "hardly any memory is available ({value} %)"},
+	{"memory.swap-traffic", 1000, 0, "{value} KiB a second go out to swap, and as much comes back"},
 	{"node.uninterruptible", 20, 0, "{value} tasks sleep in the kernel in a way that nothing interrupts"},
 	{"cpu.iowait-percent", 60, 0, "the CPUs wait for the disk {value} % of the time"},
 	{"cpu.steal-percent", 20, 0, "the host gives the CPUs of this machine to others {value} % of the time (steal)"},

@@ -66,6 +66,7 @@ var kernelWaits = []struct {
 		"congestion_wait", "wait_iff_congested",
 		"mem_cgroup_oom_synchronize", "mem_cgroup_handle_over_high", "__mem_cgroup_handle_over_high",
 		"kmem_alloc*", "kmem_zone_alloc", "kmem_zalloc*", "kmem_realloc",
+		"xfs_reclaim_inode*",                               // fs/xfs/xfs_icache.c: a reclaim that waits until XFS has written
 		"do_swap_page", "swap_readpage", "swap_read_folio", // mm/memory.c, mm/page_io.c
 	}},
 	// reads a program back: as of a hung disk, so of a node without memory; mm/filemap.c, mm/memory.c

@@ -206,6 +206,9 @@ func appendFreeMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if column(e, "") != "Mem:" || !told || available == "" && a == 0 {
 		return dst
 	}
+	if strings.ContainsAny(available, "KMGT") {
+		dst = addAvailableBytes(dst, a, e)
+	}
 	return addAvailable(dst, a, t, e)
 }
 
@@ -220,10 +223,19 @@ func (t *listings) takeTopMemory(dst []event.Event, e *snapshots.Datum) []event.
 	}
 	memory := t.memory
 	t.memory = topMemory{}
+	available := memory.free + size("cached") + size("cached Mem")
 	if _, told := e.Field("avail Mem"); told {
-		return addAvailable(dst, size("avail Mem"), memory.total, e)
+		available = size("avail Mem")
 	}
-	return addAvailable(dst, memory.free+size("cached")+size("cached Mem"), memory.total, e)
+	if unit, _, named := strings.Cut(strings.TrimLeft(e.Raw, " "), "iB "); named && len(unit) == 1 {
+		dst = addAvailableBytes(dst, available*freeSize("1"+unit), e)
+	}
+	return addAvailable(dst, available, memory.total, e)
+}
+
+// addAvailableBytes appends how much memory is available.
+func addAvailableBytes(dst []event.Event, available float64, e *snapshots.Datum) []event.Event {
+	return addFact(dst, facts.Node, "memory.available-bytes", strconv.FormatInt(int64(available), 10), e)
 }
 
 // addAvailable appends the share of the memory that is available.

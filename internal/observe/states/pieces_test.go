@@ -1,6 +1,7 @@
 package states_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -31,6 +32,9 @@ func TestPiecesOfNode(t *testing.T) {
 	for file, text := range map[string]string{
 		"one.json": one, "list.json": "[\n" + one + "]\n", "conditions.json": "{\n\"conditions\": [\n" + one + "]\n}\n",
 		"status.json": "{\n\"status\": {\n\"conditions\": [\n" + one + "]\n}\n}\n", "list.yaml": list[len("conditions:\n"):], "conditions.yaml": list,
+		"cut-mark.yaml":   " " + strings.ReplaceAll(list[len("conditions:\n"):], "\n  ", "\n    "),
+		"cut-key.yaml":    strings.ReplaceAll(list[len("conditions:\n- "):], "\n  ", "\n    "),
+		"cut-before.yaml": strings.ReplaceAll(list[len("conditions:\n- "):], "\n  ", "\n    ") + "  - type: Other\n",
 	} {
 		events, _ := observetest.ObserveFile(t, file, []byte(text))
 		require.Len(t, events, 1, file)

@@ -26,6 +26,10 @@ var lastFacts = map[string]string{
 	"b": "node.uninterruptible", "wa": "cpu.iowait-percent", "%iowait": "cpu.iowait-percent", "st": "cpu.steal-percent", "%steal": "cpu.steal-percent",
 }
 
+// swapTraffic is what goes out to swap in a second and comes back, in KiB: the lesser of the two.
+// What only goes out was not needed.
+const swapTraffic = "memory.swap-traffic"
+
 func (l *toolListing) takeRow(dst []event.Event, kind string, e *snapshots.Datum) []event.Event {
 	switch kind {
 	case "bus":
@@ -46,6 +50,11 @@ func (l *toolListing) takeRow(dst []event.Event, kind string, e *snapshots.Datum
 		if v, ok := e.Field(name); ok {
 			l.last[fact] = v
 		}
+	}
+	in, err := strconv.Atoi(column(e, "si"))
+	out, err2 := strconv.Atoi(column(e, "so"))
+	if err == nil && err2 == nil {
+		l.last[swapTraffic] = strconv.Itoa(min(in, out))
 	}
 	return dst
 }
@@ -77,7 +86,7 @@ func (l *toolListing) finishListing(dst []event.Event, kind string, header event
 	case kind == "bus" && l.connections > 0:
 		return facts.Append(dst, facts.Node, "dbus.connections", strconv.Itoa(l.connections), header)
 	}
-	for _, fact := range [...]string{"node.uninterruptible", "cpu.iowait-percent", "cpu.steal-percent"} {
+	for _, fact := range [...]string{"node.uninterruptible", "cpu.iowait-percent", "cpu.steal-percent", swapTraffic} {
 		if v := l.last[fact]; v != "" {
 			dst = facts.Append(dst, facts.Node, fact, v, l.quote)
 		}

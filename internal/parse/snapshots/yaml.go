@@ -105,20 +105,21 @@ func (w *yamlWalk) readPiece(from, to int) bool {
 	return w.readTop(root)
 }
 
-// indentFirst gives back to the first line of an element the indentation that it loses where
-// somebody begins to copy at its mark, and not at the left edge:
+// indentFirst gives back to the first line of an element what it loses where somebody begins to
+// copy at its mark or at its key, and not at the left edge:
 //
 //   - lastHeartbeatTime: "2021-05-17T12:23:34Z"
 //     lastTransitionTime: "2021-05-17T12:15:08Z"
+//   - lastHeartbeatTime: "2021-05-17T12:23:34Z"
 func indentFirst(text []byte) []byte {
 	first, rest, _ := bytes.Cut(text, []byte{'\n'})
-	key, isElement := bytes.CutPrefix(first, []byte("- "))
+	key := bytes.TrimPrefix(bytes.TrimLeft(first, " "), []byte("- "))
 	next := bytes.TrimLeft(rest, "\r\n")
 	indent := len(next) - len(bytes.TrimLeft(next, " "))
-	if !isElement || indent <= len("- ") {
+	if indent < len("- ") || len(first)-len(key) >= indent {
 		return text
 	}
-	return slices.Concat([]byte{'-'}, bytes.Repeat([]byte{' '}, indent-1), key, []byte{'\n'}, rest)
+	return slices.Concat(bytes.Repeat([]byte{' '}, indent-len("- ")), []byte("- "), key, []byte{'\n'}, rest)
 }
 
 // readYAML reads a piece; it returns nil when nothing is in it. It guards the parser, which
