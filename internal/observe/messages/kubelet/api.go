@@ -266,7 +266,7 @@ func apiReason(text string) string {
 			return a.reason
 		}
 	}
-	if isCut && (strings.Contains(cut, ` \"https://`) || strings.Contains(cut, ` "https://`) || strings.Contains(cut, " https://")) || endsInRequest.MatchString(text) {
+	if isCut && (strings.Contains(cut, ` \"https://`) || strings.Contains(cut, ` "https://`) || strings.Contains(cut, " https://")) || endsInRequest.MatchString(strings.TrimRight(text, " \t")) {
 		return "cut-off" // Post "https://10.1.0>: of Go's client, so there was no answer to read
 	}
 	return "other"

@@ -25,6 +25,7 @@ var Cluster = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Ro
 	{[]string{"Node will reboot into config ", "Commanding reboot for node: "}, rebootOrdered},
 	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info", "Command failed", "Failed to run module scripts-user"}, kubeadmFailed},
 	{[]string{"          no"}, controlPlaneCertificateExpired}, // ten spaces behind the longest name, front-proxy-ca,
+	{[]string{"kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving", ":node-bootstrapper", "system:bootstrap:"}, requestPending},
 	{tunnelTexts, tunnelBroken},
 	{[]string{"remote error: tls: internal error"}, noServingCertificate},
 	{[]string{" service terminated unexpectedly."}, windowsServiceEnds},
@@ -306,6 +307,28 @@ func controlPlaneCertificateExpired(r *event.Record) (event.Event, bool) {
 		event.FieldSince.Text(strings.Join(words[1:6], " ")),
 	)
 	return e, true
+}
+
+// requestPending is a row of kubectl get csr: a kubelet's request for a certificate that nobody has
+// approved for ten minutes and more. The first one is asked for with the token of the bootstrap, or by
+// OpenShift's node-bootstrapper.
+//
+//	csr-2c4xz   15h   kubernetes.io/kubelet-serving                 system:node:worker-0   Pending
+//	csr-8b2k1   31m   kubernetes.io/kube-apiserver-client-kubelet   system:bootstrap:abcdef   <none>   Pending
+//	node-csr-AmiI…   31m   system:serviceaccount:openshift-infra:node-bootstrapper   Pending      (up to 1.17, which shows no signer)
+func requestPending(r *event.Record) (event.Event, bool) {
+	words := strings.Fields(r.Message())
+	if len(words) < 4 || len(words) > 6 || words[len(words)-1] != "Pending" || r.Unit != "" {
+		return event.Event{}, false
+	}
+	name, age := words[0], words[1]
+	of, says := "client", "a kubelet's client certificate"
+	if words[2] == "kubernetes.io/kubelet-serving" {
+		of, says = "server", "a certificate of a kubelet's server"
+	}
+	reason := "the request " + name + " for " + says + " waits for approval for " + age
+	e := ofCluster(event.KindCertificate, reason, event.FieldWhat.Text("rotation"), event.FieldOf.Text(of), event.FieldError.Text(reason))
+	return e, strings.ContainsAny(age, "hdy") || strings.IndexByte(age, 'm') > 1
 }
 
 // noServingCertificate is a kubelet that has no certificate to serve with, as its clients see it:
