@@ -12,9 +12,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// certificates are those of the kubelet and of the control plane of which somebody asked openssl for
-// the end, and the moment that date printed in the same session: without it nobody knows whether
-// one is over.
+// certificates are those of the kubelet and of the control plane of which somebody asked openssl
+// for the end, and the moment that date printed in the same session: without it nobody knows
+// whether one is over.
 //
 //	openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem
 //	cat kubelet-client-current.txt | grep Not                                      (what openssl x509 -text has written there)
@@ -34,7 +34,7 @@ type certificate struct {
 // maxCertificates bounds what is kept of one file.
 const maxCertificates = 100
 
-// printsCertificate is a command that prints when the certificate in a file ends, or the text of one.
+// printsCertificate is a command that prints when the certificate in a file ends, or its text.
 var printsCertificate = regexp.MustCompile(`^(?:openssl\s+x509\s.*-in\s+|cat\s+|grep\s.*\s)([\w./-]+)`)
 
 // take notes what a section shows of either.

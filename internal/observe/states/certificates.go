@@ -60,8 +60,8 @@ func (c *certificate) appendExpired(dst []event.Event, read string) []event.Even
 	return append(dst, ExpiredCertificate(c.file, c.until, at, c.quote))
 }
 
-// ParseCertificateEnd is the moment in a line of openssl x509: notAfter=… of -dates and -enddate, or
-// Not After : … of -text.
+// ParseCertificateEnd is the moment in a line of openssl x509: notAfter=… of -dates and -enddate,
+// or Not After : … of -text.
 func ParseCertificateEnd(line string) (until time.Time, ok bool) {
 	line = strings.TrimSpace(line)
 	said, ok := strings.CutPrefix(line, "notAfter=")

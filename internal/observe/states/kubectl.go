@@ -27,8 +27,8 @@ var KubectlLiterals = []string{
 // quotes them: of get events, and of the conditions and the events of describe.
 type KubectlRows struct{ nodes nodes }
 
-// TakeRow appends the events of a line. Taken is false for a line that is no row, and for the end of
-// one, whose message says as much as a line of the kubelet's log.
+// TakeRow appends the events of a line. Taken is false for a line that is no row, and for the end
+// of one, whose message says as much as a line of the kubelet's log.
 func (k *KubectlRows) TakeRow(dst []event.Event, line string, q event.Quote) (events []event.Event, taken bool) {
 	if row, ok := snapshots.CutCondition(line); ok {
 		k.nodes.addCondition("", row, q)

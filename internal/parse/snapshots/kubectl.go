@@ -370,8 +370,8 @@ func CutCondition(line string) (fields []event.Pair, ok bool) {
 	}, kind != ""
 }
 
-// cutNotReady cuts the end of a row of the condition Ready, from its reason on, or from a part of its
-// second date:
+// cutNotReady cuts the end of a row of the condition Ready, from its reason on, or from a part of
+// its second date:
 //
 //	KubeletNotReady              container runtime network not ready: NetworkReady=false reason:…
 //	Jul 2017 09:06:21 -0700         KubeletNotReady                 runtime network not ready: …

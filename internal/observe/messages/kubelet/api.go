@@ -272,8 +272,8 @@ func apiReason(text string) string {
 	return "other"
 }
 
-// endsInRequest is an error of Go's client that ends, without the mark of a pager, where it names the
-// request, or where it begins to say why no connection was made: "connect: " and one reason more.
+// endsInRequest is an error of Go's client that ends, without the mark of a pager, where it names
+// the request, or where it begins to say why no connection was made: "connect: " and a reason.
 var endsInRequest = regexp.MustCompile(`^(?:Get|Head|Post|Put|Patch|Delete) \\?"?https://[^ "]+\\?"?(?:: dial tcp [^ ]+: (?:c(?:o(?:n(?:n(?:e(?:c(?:t(?::)?)?)?)?)?)?)?)?)?$`)
 
 // leastOfWords is how much of some words a line must still hold, for them to be told by it.

@@ -310,8 +310,8 @@ func controlPlaneCertificateExpired(r *event.Record) (event.Event, bool) {
 }
 
 // requestPending is a row of kubectl get csr: a kubelet's request for a certificate that nobody has
-// approved for ten minutes and more. The first one is asked for with the token of the bootstrap, or by
-// OpenShift's node-bootstrapper.
+// approved for ten minutes and more. The first one is asked for with the token of the bootstrap, or
+// by OpenShift's node-bootstrapper.
 //
 //	csr-2c4xz   15h   kubernetes.io/kubelet-serving                 system:node:worker-0   Pending
 //	csr-8b2k1   31m   kubernetes.io/kube-apiserver-client-kubelet   system:bootstrap:abcdef   <none>   Pending
