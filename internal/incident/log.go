@@ -58,8 +58,8 @@ func (r *reader) readLog(ctx context.Context, read parse.Records, src io.Reader,
 			if n := len(found); n > 0 && found[n-1].Source.Line == rec.Pos.Line {
 				continue // the message is a dump, and nothing else
 			}
-			if rec.Text == rec.Raw || states.BeginsWithDates(rec.Raw) { // a line without a header
-				made, taken := rows.TakeRow(nil, rec.Raw, event.Quote{Pos: rec.Pos, Text: rec.Raw})
+			if row := strings.TrimPrefix(rec.Raw, "> "); rec.Text == row || states.BeginsWithDates(row) { // a line without a header
+				made, taken := rows.TakeRow(nil, row, event.Quote{Pos: rec.Pos, Text: rec.Raw})
 				if f.addEvents(made); taken {
 					continue
 				}

@@ -54,7 +54,7 @@ type Section struct {
 	Missed  event.Quote   // of the line that says so
 	Limit   int           // of the kernel that the command printed, of those in LimitNames; else zero
 	Sought  Sought        // of a command that looks for a process
-	First   []event.Quote // of the first lines that a command printed, at most four
+	First   []event.Quote // of the first lines that a command printed, at most maxFirst
 }
 
 // Sections takes a transcript apart as it is read. It is for one pass.
@@ -312,7 +312,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 
 // maxFirst is how many lines of an answer are kept: who asks for the state of several units gets
 // one line for each.
-const maxFirst = 4
+const maxFirst = 32
 
 // endsStatus says that what /proc/PID/status holds begins or ends before a line.
 func (s *Sections) endsStatus(line []byte) bool {

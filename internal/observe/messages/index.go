@@ -23,8 +23,8 @@ type tableRow struct {
 	row   *table.Row
 }
 
-// rowSet is a set of rows, by their places in the order of the tables. It has room for 384.
-type rowSet [6]uint64
+// rowSet is a set of rows, by their places in the order of the tables. It has room for 448.
+type rowSet [7]uint64
 
 // rowsOf is the index of all tables.
 var rowsOf = sync.OnceValue(func() *rowIndex {

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -13,10 +12,13 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// certificates are those of the kubelet of which somebody asked openssl for the end, and the moment
-// that date printed in the same session: without it nobody knows whether one is over.
+// certificates are those of the kubelet and of the control plane of which somebody asked openssl
+// for the end, and the moment that date printed in the same session: without it nobody knows
+// whether one is over.
 //
 //	openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem
+//	cat kubelet-client-current.txt | grep Not                                      (what openssl x509 -text has written there)
+//	for i in /etc/kubernetes/pki/*.crt; do echo $i; openssl x509 -enddate -noout -in $i; done
 type certificates struct {
 	read []certificate
 	now  event.Time
@@ -32,8 +34,8 @@ type certificate struct {
 // maxCertificates bounds what is kept of one file.
 const maxCertificates = 100
 
-// printsCertificate is the command that prints when the certificate in a file ends.
-var printsCertificate = regexp.MustCompile(`^openssl\s+x509\s.*-in\s+(\S+)`)
+// printsCertificate is a command that prints when the certificate in a file ends, or its text.
+var printsCertificate = regexp.MustCompile(`^(?:openssl\s+x509\s.*-in\s+|cat\s+|grep\s.*\s)([\w./-]+)`)
 
 // take notes what a section shows of either.
 func (c *certificates) take(command string, s *parse.Section) {
@@ -42,13 +44,17 @@ func (c *certificates) take(command string, s *parse.Section) {
 			c.now, c.said = at, s.First[0]
 		}
 	}
-	m := printsCertificate.FindStringSubmatch(command)
-	if m == nil || !strings.Contains(path.Base(m[1]), "kubelet-client") || len(c.read) == maxCertificates {
-		return
+	file := ""
+	if m := printsCertificate.FindStringSubmatch(command); m != nil {
+		file = m[1]
 	}
 	for _, line := range s.First {
-		if until, ok := states.ParseCertificateEnd(line.Text); ok {
-			c.read = append(c.read, certificate{m[1], until, line})
+		text := strings.TrimSpace(line.Text)
+		if strings.HasPrefix(text, "/") && (strings.HasSuffix(text, ".crt") || strings.HasSuffix(text, ".pem")) {
+			file = text // echo, in a loop over files
+		}
+		if until, ok := states.ParseCertificateEnd(text); ok && states.CertificateOf(file) != "" && len(c.read) < maxCertificates {
+			c.read = append(c.read, certificate{file, until, line})
 		}
 	}
 }
@@ -57,7 +63,7 @@ func (c *certificates) take(command string, s *parse.Section) {
 func (c *certificates) finish() (all []event.Event) {
 	c.read = slices.DeleteFunc(c.read, func(one certificate) bool { return !c.now.Known || !c.now.T.After(one.until) })
 	for _, one := range c.read {
-		all = append(all, states.ExpiredClient(one.file, one.until, c.now.T, one.quote, c.said))
+		all = append(all, states.ExpiredCertificate(one.file, one.until, c.now.T, one.quote, c.said))
 	}
 	return all
 }

@@ -23,8 +23,11 @@ func TestTake(t *testing.T) {
 		"# pidof kubelet\n^C\n# uptime\n": nil,
 		"# ps -ef | grep kubelet\nroot 7 5 0 14:22 pts/0 0:00 grep kubelet\n":  {"daemon.absent no process of kubelet is there"},
 		"# systemctl is-active containerd kubelet\nactive\nfailed\n# uptime\n": {"systemd.unit containerd.service is active", "systemd.unit kubelet.service is failed"},
-		"[root@n ~]# openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem\nnotBefore=Jan  3 10:11:12 2023 GMT\nnotAfter=Jan  3 10:11:12 2024 GMT\n[root@n ~]# date\nThu Feb  1 09:00:00 UTC 2024\n": {"kubelet.certificate the kubelet's client certificate is expired"},
-		"[root@n ~]# openssl x509 -noout -enddate -in /var/lib/kubelet/pki/kubelet-client-current.pem\nnotAfter=Jan  3 10:11:12 2024 GMT\n[root@n ~]# date\nMon Jan  1 09:00:00 UTC 2024\n":                                   nil,
+		"[root@n pki]# cat kubelet-client-current.txt | grep Not\n            Not Before: Mar 27 06:57:00 2019 GMT\n            Not After : Mar 28 06:39:47 2019 GMT\n[root@n pki]# date\nvr 29 mrt 2019  5:21:18 UTC\n":                                                                               {"kubelet.certificate the kubelet's client certificate is expired"},
+		"[root@n ~]# for i in /etc/kubernetes/pki/*.crt; do echo $i; openssl x509 -enddate -noout -in $i; done\n/etc/kubernetes/pki/apiserver.crt\nnotAfter=Jan  3 10:11:12 2024 GMT\n/etc/kubernetes/pki/ca.crt\nnotAfter=Jan  3 10:11:12 2033 GMT\n[root@n ~]# date\nThu Feb  1 09:00:00 UTC 2024\n": {"kubelet.certificate the certificate apiserver.crt of the control plane is expired"},
+		"[root@n ~]# openssl x509 -enddate -noout -in /etc/ssl/certs/web.crt\nnotAfter=Jan  3 10:11:12 2024 GMT\n[root@n ~]# date\nThu Feb  1 09:00:00 UTC 2024\n":                                                                                                                                     nil,
+		"[root@n ~]# openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem\nnotBefore=Jan  3 10:11:12 2023 GMT\nnotAfter=Jan  3 10:11:12 2024 GMT\n[root@n ~]# date\nThu Feb  1 09:00:00 UTC 2024\n":                                                                          {"kubelet.certificate the kubelet's client certificate is expired"},
+		"[root@n ~]# openssl x509 -noout -enddate -in /var/lib/kubelet/pki/kubelet-client-current.pem\nnotAfter=Jan  3 10:11:12 2024 GMT\n[root@n ~]# date\nMon Jan  1 09:00:00 UTC 2024\n":                                                                                                            nil,
 		"# systemctl is-active kubelet\nFailed to connect to bus: Host is down": nil,
 	} {
 		var got []string

@@ -57,22 +57,42 @@ func (c *certificate) appendExpired(dst []event.Event, read string) []event.Even
 	if err != nil || c.until.IsZero() || !at.After(c.until) {
 		return dst
 	}
-	return append(dst, ExpiredClient(c.file, c.until, at, c.quote))
+	return append(dst, ExpiredCertificate(c.file, c.until, at, c.quote))
 }
 
-// ParseCertificateEnd is the moment in a line notAfter=… of openssl x509.
+// ParseCertificateEnd is the moment in a line of openssl x509: notAfter=… of -dates and -enddate,
+// or Not After : … of -text.
 func ParseCertificateEnd(line string) (until time.Time, ok bool) {
-	said, ok := strings.CutPrefix(strings.TrimSpace(line), "notAfter=")
+	line = strings.TrimSpace(line)
+	said, ok := strings.CutPrefix(line, "notAfter=")
+	if !ok {
+		said, ok = strings.CutPrefix(line, "Not After : ")
+	}
 	until, err := time.Parse(opensslDate, said)
 	return until, ok && err == nil
 }
 
-// ExpiredClient is the event of a certificate that the kubelet shows to the API server, and that
-// was over at a moment after its end.
-func ExpiredClient(file string, until, at time.Time, quotes ...event.Quote) event.Event {
+// CertificateOf tells by its file whose a certificate is: the client's, which the kubelet shows to
+// the API server, or one of the control plane; empty for any other.
+func CertificateOf(file string) string {
+	name := path.Base(file)
+	switch {
+	case strings.Contains(name, "kubelet-client"), strings.Contains(name, "client-kubelet"):
+		return "client"
+	case strings.HasPrefix(file, "/etc/kubernetes/pki/"), strings.Contains(file, "/server/tls/"):
+		return "control-plane"
+	}
+	return ""
+}
+
+// ExpiredCertificate is the event of such a certificate that was over at a moment after its end.
+func ExpiredCertificate(file string, until, at time.Time, quotes ...event.Quote) event.Event {
 	c := certificate{until: until}
-	e := event.New(event.KindCertificate, "the kubelet's client certificate is expired", event.FieldWhat.Text("expired"),
-		event.FieldOf.Text("client"), event.FieldSince.Text(c.printUntil()), event.FieldPath.Text(file))
+	of, text := CertificateOf(file), "the kubelet's client certificate is expired"
+	if of == "control-plane" {
+		text = "the certificate " + path.Base(file) + " of the control plane is expired"
+	}
+	e := event.New(event.KindCertificate, text, event.FieldWhat.Text("expired"), event.FieldOf.Text(of), event.FieldSince.Text(c.printUntil()), event.FieldPath.Text(file))
 	e.Component, e.Source, e.Evidence = "kubelet", facts.Node, quotes
 	e.Start = event.Time{T: until, Prec: time.Second, Known: true}
 	e.End, e.Open = event.Time{T: at, Prec: time.Second, Known: true}, true

@@ -1,6 +1,7 @@
 package states
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -26,11 +27,12 @@ var KubectlLiterals = []string{
 // quotes them: of get events, and of the conditions and the events of describe.
 type KubectlRows struct{ nodes nodes }
 
-// TakeRow appends the events of a line. Taken is false for a line that is no row.
+// TakeRow appends the events of a line. Taken is false for a line that is no row, and for the end
+// of one, whose message says as much as a line of the kubelet's log.
 func (k *KubectlRows) TakeRow(dst []event.Event, line string, q event.Quote) (events []event.Event, taken bool) {
 	if row, ok := snapshots.CutCondition(line); ok {
 		k.nodes.addCondition("", row, q)
-		return dst, true
+		return dst, slices.ContainsFunc(row, func(p event.Pair) bool { return p.Key == "LastTransitionTime" })
 	}
 	row, ok := snapshots.CutEvent(line)
 	if !ok {

@@ -320,7 +320,8 @@ func isEventName(w string) bool {
 
 // CutCondition cuts a row of the conditions that kubectl describe node prints: Type, Status,
 // LastHeartbeatTime, LastTransitionTime, Reason and Message. Of a row without its start, the type
-// is told by its reason. Ok is false for a line that is no such row.
+// is told by its reason, and of KubeletNotReady the status, too. Ok is false for a line that is no
+// such row.
 //
 //	Ready  False  Tue, 10 Sep 2019 02:16:48 -0700  Tue, 10 Sep 2019 02:02:54 -0700  KubeletNotReady  PLEG is not …
 //	Ready  Unknown  Mon, 03 Aug ... 12:01  NodeStatusUnknown  Kubelet stopped posting node status.
@@ -336,7 +337,7 @@ func CutCondition(line string) (fields []event.Pair, ok bool) {
 		kind, at = words[0].name, 1
 	}
 	if at >= len(words) || !isStatus(words[at].name) {
-		return nil, false
+		return cutNotReady(line)
 	}
 	status := words[at].name
 	at++
@@ -369,11 +370,33 @@ func CutCondition(line string) (fields []event.Pair, ok bool) {
 	}, kind != ""
 }
 
+// cutNotReady cuts the end of a row of the condition Ready, from its reason on, or from a part of
+// its second date:
+//
+//	KubeletNotReady              container runtime network not ready: NetworkReady=false reason:…
+//	Jul 2017 09:06:21 -0700         KubeletNotReady                 runtime network not ready: …
+func cutNotReady(line string) (fields []event.Pair, ok bool) {
+	cells := cutCells(line)
+	at := slices.IndexFunc(cells, func(c column) bool { return c.name == notReady })
+	if at < 0 || at > 1 || at+1 >= len(cells) || at == 1 && strings.Trim(cells[0].name[len(cells[0].name)-1:], "0123456789") != "" {
+		return nil, false
+	}
+	return []event.Pair{
+		{Key: "Type", Value: conditionOf[notReady]},
+		{Key: "Status", Value: "False"},
+		{Key: "Reason", Value: notReady},
+		{Key: "Message", Value: strings.TrimRight(line[cells[at+1].at:], " \t")},
+	}, true
+}
+
+// notReady is the reason of a kubelet that says itself that it is not ready.
+const notReady = "KubeletNotReady"
+
 // longestDates is at which word of a row of conditions its reason stands, at most.
 const longestDates = 14
 
 // conditionOf are the conditions that only one of them has as its reason.
-var conditionOf = map[string]string{"KubeletNotReady": "Ready", "KubeletReady": "Ready", "NodeStatusUnknown": "Ready", "NodeStatusNeverUpdated": "Ready"}
+var conditionOf = map[string]string{notReady: "Ready", "KubeletReady": "Ready", "NodeStatusUnknown": "Ready", "NodeStatusNeverUpdated": "Ready"}
 
 func isStatus(w string) bool { return w == "True" || w == "False" || w == "Unknown" }
 

@@ -137,8 +137,23 @@ func TestCutCondition(t *testing.T) {
 		require.Equal(t, "Tue, 10 Sep 2019 02:02:54 -0700", cells.Value("LastTransitionTime"))
 		require.Equal(t, "PLEG is not healthy: pleg was last seen active 16m53s ago", cells.Value("Message"))
 	}
-	_, ok := CutCondition("MemoryPressure False and more words that are no dates at all")
-	require.False(t, ok)
+	for _, line := range []string{
+		"KubeletNotReady              PLEG is not healthy: pleg was last seen active 16m53s ago",
+		"Sep 2019 02:02:54 -0700   KubeletNotReady\tPLEG is not healthy: pleg was last seen active 16m53s ago",
+	} {
+		fields, ok := CutCondition(line)
+		require.True(t, ok, line)
+		cells := event.Record{Fields: fields}
+		require.Equal(t, []string{"Ready", "False", "KubeletNotReady"}, []string{cells.Value("Type"), cells.Value("Status"), cells.Value("Reason")})
+		require.Equal(t, "PLEG is not healthy: pleg was last seen active 16m53s ago", cells.Value("Message"))
+	}
+	for _, line := range []string{
+		"MemoryPressure False and more words that are no dates at all",
+		"KubeletNotReady means that the kubelet says so itself", "the reason  KubeletNotReady  is told by the kubelet", "KubeletNotReady",
+	} {
+		_, ok := CutCondition(line)
+		require.False(t, ok, line)
+	}
 }
 
 // TestConditionBelowNodes: a condition that somebody pasted below kubectl get nodes is no node.

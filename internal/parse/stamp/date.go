@@ -27,6 +27,12 @@ func Date(s string) (t event.Time, ok bool) {
 	if len(f) > 0 && (len(f[0]) == 3 && f[0][0] > '9' || strings.HasSuffix(f[0], ",")) && len(s) < 60 {
 		f = f[1:] // the day of the week
 	}
+	if len(f) == 6 && len(f[0]) <= len("sáb.") && foreignMonths[f[2]] > 0 { // vr 29 mrt 2019 5:21:18 UTC
+		f = f[1:]
+	}
+	if len(f) > 1 && foreignMonths[f[1]] > 0 {
+		f[1] = time.Month(foreignMonths[f[1]]).String()[:3]
+	}
 	if len(f) == 4 && strings.ContainsAny(f[2][:1], "+-") {
 		f = f[:3] // the offset says what the letters stand for
 	}

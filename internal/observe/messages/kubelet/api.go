@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -73,6 +74,9 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		}
 		if a.what == "join" {
 			reason = cmp.Or(reason, text)
+		}
+		if scan.ContainsAny(behind, []string{"...", "…"}) { // for the middle that systemctl status leaves out
+			reason = cmp.Or(reason, behind)
 		}
 		if a.text == otherAuthority { // the line is the error
 			reason = text
@@ -208,7 +212,7 @@ var apiReasons = []struct {
 	{"forbidden", []string{"forbidden", "cannot get ", "not allowed to"}},
 	{"cut", []string{"connection reset by peer", "EOF", "client connection lost", "broken pipe", "GOAWAY", "use of closed network connection", "connection force closed", "forcibly closed by the remote host", "connection was aborted"}},
 	{"timeout", []string{
-		"i/o timeout", "Client.Timeout", "deadline exceeded", "TLS handshake timeout", "timeout awaiting", "request canceled", "...waiting headers)", // the middle that systemctl status leaves out
+		"i/o timeout", "Client.Timeout", "deadline exceeded", "TLS handshake timeout", "timeout awaiting", "request canceled", "while awaiting headers)",
 		"timed out", "did not properly respond",
 	}},
 	{"server", []string{
@@ -247,6 +251,12 @@ func apiReason(text string) string {
 			return a.reason
 		}
 	}
+	for _, a := range apiReasons {
+		tail := scan.After(text, "...", "…")
+		if slices.ContainsFunc(a.texts, func(words string) bool { return len(tail) >= leastOfWords && strings.HasSuffix(words, tail) }) {
+			return a.reason
+		}
+	}
 	cut, isCut := strings.CutSuffix(strings.TrimRight(text, "\" "), ">")
 	if isCut && strings.Contains(cut, ": read tcp ") {
 		return "cut" // "read tcp 127.0.0.1:52016->127.>": a server that is late ends a request, and no connection
@@ -256,16 +266,22 @@ func apiReason(text string) string {
 			return a.reason
 		}
 	}
-	if isCut && (strings.Contains(cut, ` \"https://`) || strings.Contains(cut, ` "https://`) || strings.Contains(cut, " https://")) {
+	if isCut && (strings.Contains(cut, ` \"https://`) || strings.Contains(cut, ` "https://`) || strings.Contains(cut, " https://")) || endsInRequest.MatchString(strings.TrimRight(text, " \t")) {
 		return "cut-off" // Post "https://10.1.0>: of Go's client, so there was no answer to read
 	}
 	return "other"
 }
 
+// endsInRequest is an error of Go's client that ends, without the mark of a pager, where it names
+// the request, or where it begins to say why no connection was made: "connect: " and a reason.
+var endsInRequest = regexp.MustCompile(`^(?:Get|Head|Post|Put|Patch|Delete) \\?"?https://[^ "]+\\?"?(?:: dial tcp [^ ]+: (?:c(?:o(?:n(?:n(?:e(?:c(?:t(?::)?)?)?)?)?)?)?)?)?$`)
+
+// leastOfWords is how much of some words a line must still hold, for them to be told by it.
+const leastOfWords = 6
+
 // endsWithin says that a line which a pager cut ends inside of some words: "net/http: request ca>".
 func endsWithin(cut, words string) bool {
-	const least = 6
-	for n := len(words) - 1; n >= least; n-- {
+	for n := len(words) - 1; n >= leastOfWords; n-- {
 		if strings.HasSuffix(cut, words[:n]) {
 			return true
 		}

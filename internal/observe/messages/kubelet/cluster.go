@@ -25,10 +25,57 @@ var Cluster = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Ro
 	{[]string{"Node will reboot into config ", "Commanding reboot for node: "}, rebootOrdered},
 	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info", "Command failed", "Failed to run module scripts-user"}, kubeadmFailed},
 	{[]string{"          no"}, controlPlaneCertificateExpired}, // ten spaces behind the longest name, front-proxy-ca,
+	{[]string{"kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving", ":node-bootstrapper", "system:bootstrap:"}, requestPending},
 	{tunnelTexts, tunnelBroken},
 	{[]string{"remote error: tls: internal error"}, noServingCertificate},
 	{[]string{" service terminated unexpectedly."}, windowsServiceEnds},
+	{[]string{"The connection to the server ", "Unable to connect to the server: ", "couldn't get current server API group list: "}, kubectlFailed},
 }}
+
+// Machined is what the controllers of machined, the first process of Talos, say who ask the API
+// server of its cluster (0.14 to 1.12).
+var Machined = table.Table{Component: "talos", Relays: []string{"kernel", table.HostProgram}, Unnamed: "talos", Rows: []table.Row{
+	{[]string{"controller-runtime"}, machinedFailed},
+}}
+
+// machinedFailed is such a controller that makes no connection. The kernel's log escapes its
+// quotation marks once more:
+//
+//	[talos] controller failed {"component": "controller-runtime", "controller": "k8s.NodeApplyController", "error": "1 error(s) occurred:\n\terror getting node: Get \"https://localhost:6443/api/v1/nodes/n?timeout=30s\": dial tcp [::1]:6443: connect: connection refused"}
+//	[talos] kubernetes registry node watch error {"component": "controller-runtime", "controller": "cluster.KubernetesPullController", "error": "failed to list *v1.Node: Get \x5c"https://10.1.1.2:6443/api/v1/nodes?limit=500\x5c": dial tcp 10.1.1.2:6443: connect: connection refused"}
+func machinedFailed(r *event.Record) (event.Event, bool) {
+	raw := strings.NewReplacer(`\x5cn\x5ct`, " ", `\n\t`, " ", `\x5c`, "", `\`, "").Replace(r.Raw)
+	_, reason, ok := strings.Cut(raw, `"error": "`)
+	asks := scan.ContainsAny(raw, []string{`"controller": "k8s.`, `"controller": "cluster.Kubernetes`})
+	e, failed := unreachable("Talos", strings.TrimRight(strings.TrimSpace(reason), `"}`))
+	return e, ok && asks && failed
+}
+
+// kubectlFailed is kubectl without an answer, wherever it runs. At port 8080 of its own machine it
+// asks for want of a kubeconfig.
+//
+//	The connection to the server 10.0.0.1:6443 was refused - did you specify the right host or port?
+//	Unable to connect to the server: dial tcp 10.0.0.1:6443: i/o timeout
+//	memcache.go:265] couldn't get current server API group list: Get "https://10.0.0.1:6443/api?timeout=32s": dial tcp 10.0.0.1:6443: connect: connection refused
+func kubectlFailed(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	reason := scan.After(text, "Unable to connect to the server: ", "couldn't get current server API group list: ")
+	if server, ok := scan.Between(text, "The connection to the server ", " was refused"); ok {
+		reason = "dial tcp " + server + ": connection refused"
+	}
+	e, failed := unreachable("kubectl", reason)
+	return e, failed && r.Unit == "" && !strings.Contains(reason, ":8080")
+}
+
+// unreachable is the event of a client of the API server that had no answer; failed is false where
+// the reason does not say so.
+func unreachable(client, reason string) (e event.Event, failed bool) {
+	why := apiReason(reason)
+	e = ofCluster(event.KindAPIFailed, client+" does not reach the API server: "+apiWords[why], event.FieldWhat.Text(event.Unnamed), event.FieldReason.Text(why), event.FieldHow.Text(apiWords[why]))
+	e.AddFields(serverFields(reason)...)
+	e.AddFields(event.FieldError.Text(table.Clip(reason)))
+	return e, slices.Contains([]string{"refused", "timeout", "no-route"}, why)
+}
 
 // ofCluster makes an event of somebody outside of the node.
 func ofCluster(kind event.Kind, text string, fields ...event.Field) event.Event {
@@ -260,6 +307,28 @@ func controlPlaneCertificateExpired(r *event.Record) (event.Event, bool) {
 		event.FieldSince.Text(strings.Join(words[1:6], " ")),
 	)
 	return e, true
+}
+
+// requestPending is a row of kubectl get csr: a kubelet's request for a certificate that nobody has
+// approved for ten minutes and more. The first one is asked for with the token of the bootstrap, or
+// by OpenShift's node-bootstrapper.
+//
+//	csr-2c4xz   15h   kubernetes.io/kubelet-serving                 system:node:worker-0   Pending
+//	csr-8b2k1   31m   kubernetes.io/kube-apiserver-client-kubelet   system:bootstrap:abcdef   <none>   Pending
+//	node-csr-AmiI…   31m   system:serviceaccount:openshift-infra:node-bootstrapper   Pending      (up to 1.17, which shows no signer)
+func requestPending(r *event.Record) (event.Event, bool) {
+	words := strings.Fields(r.Message())
+	if len(words) < 4 || len(words) > 6 || words[len(words)-1] != "Pending" || r.Unit != "" {
+		return event.Event{}, false
+	}
+	name, age := words[0], words[1]
+	of, says := "client", "a kubelet's client certificate"
+	if words[2] == "kubernetes.io/kubelet-serving" {
+		of, says = "server", "a certificate of a kubelet's server"
+	}
+	reason := "the request " + name + " for " + says + " waits for approval for " + age
+	e := ofCluster(event.KindCertificate, reason, event.FieldWhat.Text("rotation"), event.FieldOf.Text(of), event.FieldError.Text(reason))
+	return e, strings.ContainsAny(age, "hdy") || strings.IndexByte(age, 'm') > 1
 }
 
 // noServingCertificate is a kubelet that has no certificate to serve with, as its clients see it:

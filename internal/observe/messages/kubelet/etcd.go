@@ -44,6 +44,7 @@ func etcdEvent(text string, fields ...event.Field) event.Event {
 // seconds for it:
 //
 //	≤ 3.4  wal: sync duration of 2.133017562s, expected less than 1s
+//	       etcd[911]: sync duration of 2.133017562s, expected less than 1s      (in the journal, which names no package)
 //	≥ 3.4  {"level":"warn","ts":"…","caller":"wal/wal.go:806","msg":"slow fdatasync","took":"7.454439372s","expected-duration":"1s"}
 //	copied slow fdatasync took 1.307701648s expected-duration 1s
 func etcdSyncSlow(r *event.Record) (event.Event, bool) {
@@ -51,7 +52,7 @@ func etcdSyncSlow(r *event.Record) (event.Event, bool) {
 	return etcdEvent(
 		"etcd's disk took "+took.Round(time.Millisecond).String()+" to write its log", event.FieldWhat.Text("sync"),
 		event.FieldTook.Duration(took),
-	), ok && scan.ContainsAny(r.Raw, []string{"slow fdatasync", "wal: sync duration of "})
+	), ok && (scan.ContainsAny(r.Raw, []string{"slow fdatasync", "wal: sync duration of "}) || r.Unit == "etcd" && strings.HasPrefix(r.Message(), "sync duration of "))
 }
 
 // etcdRequestSlow is a request that took etcd a second or more:

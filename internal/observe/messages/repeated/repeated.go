@@ -21,11 +21,14 @@ import (
 //	open \\.\pipe\containerd-containerd: The system cannot find the file specified.                       (Windows; so is docker's //./pipe/docker_engine)
 //	Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?   (dockershim, docker 17.05 on)
 //	cannot connect to Docker endpoint                                                                   (go-dockerclient, kubelet ≤ 1.5)
+//	Error response from daemon: grpc: the connection is unavailable                                     (docker 1.11 to 17.12, which has lost containerd)
 //	error reading from server: EOF; … read: connection reset by peer; transport is closing (grpc ≤ 1.36)
 func LostRuntime(reason string) []event.Field {
 	switch {
 	case scan.ContainsAny(reason, []string{"Cannot connect to the Docker daemon", "annot connect to Docker endpoint"}):
 		return []event.Field{event.FieldGone.Text("dockerd")}
+	case strings.Contains(reason, "Error response from daemon: grpc: the connection is unavailable"):
+		return []event.Field{event.FieldGone.Text("containerd")}
 	case scan.ContainsAny(reason, []string{"/systemd/private", "system_bus_socket"}):
 		return nil // that of systemd, or of the bus
 	case strings.Contains(reason, "dial unix") && scan.ContainsAny(reason, []string{"connection refused", "no such file or directory"}):

@@ -94,7 +94,7 @@ func runcFailed(r *event.Record) (event.Event, bool) {
 	if inside := why.reason == "missing" && strings.Contains(r.Raw, "container process"); inside { // the image has none
 		return event.Event{}, false
 	}
-	if strings.Contains(r.Raw, ": container does not exist") {
+	if scan.ContainsAny(r.Raw, []string{": container does not exist", `" does not exist`, `\" does not exist`}) && strings.Contains(r.Raw, "runc did not terminate s") {
 		return runcForgot(r)
 	}
 	verb := "unknown"
@@ -124,6 +124,7 @@ func runcFailed(r *event.Record) (event.Event, bool) {
 // after its end, of which containerd does not know. To delete it again is no failure.
 //
 //	failed to stop container "<id>": failed to kill container "<id>": runc did not terminate successfully: container does not exist
+//	… unknown error after kill: runc did not terminate sucessfully: container "<id>" does not exist      (runc up to 1.0.0-rc92)
 func runcForgot(r *event.Record) (event.Event, bool) {
 	of := scan.After(r.Raw, "failed to kill container ")
 	e := event.New(

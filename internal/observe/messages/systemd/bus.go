@@ -196,6 +196,10 @@ func busCallTimeout(r *event.Record) (event.Event, bool) {
 //
 //	Container creation error: sd-bus call: Connection timed out
 //	sd-bus call: Transport endpoint is not connected      (also: Connection reset by peer)
+//
+// or has not the slice any more that the kubelet had it make:
+//
+//	sd-bus call: Unit kubepods-burstable-pod1864dd05….slice not found.: I/O error
 func crunCallFailed(r *event.Record) (event.Event, bool) {
 	reason := strings.TrimSpace(scan.After(r.Raw, "sd-bus call: "))
 	e := event.New(event.KindSystemdTimeout, "systemd did not answer crun in time", event.FieldRunc.Bool(true), event.FieldOnContainer.Bool(true))
@@ -205,6 +209,14 @@ func crunCallFailed(r *event.Record) (event.Event, bool) {
 			event.KindBusUnreachable, "crun's connection to the bus broke", event.FieldError.Text(strings.TrimRight(broke, ` \n`)),
 			event.FieldRunc.Bool(true), event.FieldAgain.Bool(false), event.FieldOnContainer.Bool(true),
 		)
+	}
+	if slice, _, ok := strings.Cut(broke, " not found."); ok {
+		e = event.New(
+			event.KindRuncFailed, "crun create failed: systemd does not know "+strings.TrimPrefix(slice, "Unit "), event.FieldVerb.Text("create"),
+			event.FieldReason.Text("systemd"), event.FieldError.Text(strings.TrimRight(broke, ` \n`)),
+		)
+		e.IDs.Container = scan.FindID(r.Raw)
+		return e, strings.HasPrefix(slice, "Unit ")
 	}
 	e.IDs.Container = scan.FindID(r.Raw)
 	return e, scan.ContainsAny(reason, []string{"Connection timed out", "Transport endpoint is not connected", "Connection reset by peer"})
