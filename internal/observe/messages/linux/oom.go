@@ -24,6 +24,9 @@ func oomKill(r *event.Record) (event.Event, bool) {
 	if pid == "" || !ok {
 		return event.Event{}, false
 	}
+	if strings.HasPrefix(comm, "(") { // what systemd starts, before it is the program: (d-logind)
+		comm += ")"
+	}
 	// The kubelet raises the score of every container without guaranteed memory; daemons of the node
 	// have none or a lower one.
 	score, _ := strconv.Atoi(scan.Digits(scan.After(rest, "oom_score_adj:")))
