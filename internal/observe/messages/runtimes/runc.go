@@ -124,7 +124,7 @@ func runcFailed(r *event.Record) (event.Event, bool) {
 // after its end, of which containerd does not know. To delete it again is no failure.
 //
 //	failed to stop container "<id>": failed to kill container "<id>": runc did not terminate successfully: container does not exist
-//	… unknown error after kill: runc did not terminate sucessfully: container "<id>" does not exist      (runc up to 1.0.0-rc92)
+//	… unknown error after kill: runc did not terminate s[…]: container "<id>" does not exist      (runc up to 1.0.0-rc92)
 func runcForgot(r *event.Record) (event.Event, bool) {
 	of := scan.After(r.Raw, "failed to kill container ")
 	e := event.New(
