@@ -760,7 +760,7 @@ func (s *search) listNotSeen(w *weighing) []string {
 		seen := slices.ContainsFunc(w.tells, func(other sign) bool {
 			return other.rule == t || t.NeverWith != "" && other.rule.ID == t.NeverWith
 		}) || len(s.index.findHits(&t.Compiled.Events).events) > 0 || s.index.showsOtherState(t)
-		if words := t.Describe(s.rule); !seen && words != "" && !isOfCollect(t) && !isAlternative(t, w.tells) && len(all) < maxNotSeen {
+		if words := t.Describe(s.rule); !seen && words != "" && !isOfCollect(t) && !s.index.lacksFact(t) && !isAlternative(t, w.tells) && len(all) < maxNotSeen {
 			all = append(all, words)
 		}
 	}
@@ -780,6 +780,20 @@ func isAlternative(t *language.TellRule, seen []sign) bool {
 func isOfCollect(t *language.TellRule) bool {
 	return !slices.ContainsFunc(t.Compiled.Patterns, func(p language.Pattern) bool {
 		return p.Kind != event.KindCollectItem && p.Kind != event.KindCollectRPC
+	})
+}
+
+// lacksFact says that a tell asks for facts alone, and that the input has none of their names:
+// nobody measured it.
+func (x *index) lacksFact(t *language.TellRule) bool {
+	return !slices.ContainsFunc(t.Compiled.Patterns, func(p language.Pattern) bool {
+		if p.Kind != event.KindFact {
+			return true
+		}
+		name := slices.IndexFunc(p.Compiled.Conditions, func(c condition.Condition) bool { return c.Field == string(event.FieldName) })
+		return name >= 0 && slices.ContainsFunc(x.kinds[event.KindFact], func(ev int32) bool {
+			return condition.AreMet(x.events[ev], p.Compiled.Conditions[name:name+1])
+		})
 	})
 }
 

@@ -228,7 +228,7 @@ var apiWords = map[string]string{
 	"no-route": "there is no network route to it", "unauthorized": "it does not know the kubelet", "node-password": "it knows a node of that name with another password", "forbidden": "it does not allow it",
 	"cut": "the connection broke", "timeout": "it does not answer in time", "server": "the server fails itself",
 	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails", "etcd": "its etcd does not answer as it should",
-	"cut-off":     "there was no answer, and what stopped it is cut off the line",
+	"cut-off":     "the line ends before it says why",
 	"credentials": "the program that the kubelet asks for its credentials gives none",
 }
 
