@@ -309,8 +309,8 @@ func TestSoleExplanation(t *testing.T) {
 	require.Empty(t, Evaluate(cat, line(events...)).Findings, "another rule explains one of the two")
 }
 
-// TestNotSeen: what a listing shows to be otherwise is not missed, and of what was seen too seldom
-// something is there.
+// TestNotSeen: what a listing shows to be otherwise is not missed, of what was seen too seldom
+// something is there, and what nobody measured is not told.
 func TestNotSeen(t *testing.T) {
 	cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{"busy.yaml": {Data: []byte(`id: busy
 title: PID 1 is busy
@@ -323,6 +323,7 @@ tells:
   - {id: works, text: "PID 1 works", why: w, kind: works}
   - {id: sleeps, text: "PID 1 sleeps", why: w, kind: thread.sample, match: {pid: 1, state: D}}
   - {id: many, text: "many lines", why: w, kind: many, min: 3}
+  - {id: short, text: "no memory", why: w, kind: fact, match: {name: memory.available-percent, value: "0"}}
 headline: "{chain.comm}"
 `)}}})
 	require.NoError(t, err)
@@ -341,6 +342,10 @@ headline: "{chain.comm}"
 		"one in which it sleeps":      {[]event.Event{listed(1, "Ds")}, []string{"PID 1 sleeps", "many lines"}},
 		"one of another process":      {[]event.Event{listed(7, "Rs")}, []string{"PID 1 sleeps", "many lines"}},
 		"one line of many":            {[]event.Event{ev("many", when(3))}, []string{"PID 1 sleeps"}},
+		"memory that was measured": {
+			[]event.Event{ev("fact", field("name", "memory.available-percent"), field("value", "31"))},
+			[]string{"PID 1 sleeps", "many lines", "no memory"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := Evaluate(cat, line(append([]event.Event{works}, c.besides...)...))
