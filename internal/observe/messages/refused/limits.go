@@ -33,7 +33,7 @@ var Limits = table.Table{
 // that a runtime refuses, or a kubelet repeats, it is the runtime that opens its own files:
 //
 //	inotify_init: too many open files                                      fs.inotify.max_user_instances
-//	failed to create fsnotify watcher: too many open files                 the same
+//	failed to create fsnotify watcher: too many open files                 the same (the kubelet, to kubectl logs -f)
 //	Failed to allocate directory watch: Too many open files                the same (systemctl)
 //	tail: inotify resources exhausted                                      fs.inotify.max_user_watches (coreutils)
 //	inotify_add_watch /sys/fs/cgroup/…: no space left on device            fs.inotify.max_user_watches
@@ -49,7 +49,7 @@ var Limits = table.Table{
 //
 //	failed to create CRI service: failed to create cni conf monitor for default: failed to create fsnotify watcher: too many open files
 func descriptorLimit(r *event.Record) (event.Event, bool) {
-	text := r.Raw
+	text := strings.TrimLeft(r.Raw, " \t")
 	before, _, many := strings.Cut(text, ": too many open files")
 	file := before[strings.LastIndex(before, " ")+1:]
 	own := many && (isOfRuntime(file) || startsRuntime(before))
@@ -83,9 +83,17 @@ func descriptorLimit(r *event.Record) (event.Event, bool) {
 	if method := scan.FirstWord(strings.TrimLeft(r.Message(), `"`)); slices.Contains(repeated.CRIMethods, method) {
 		e.AddFields(event.FieldMethod.Text(method))
 	}
-	if strings.Contains(text, "failed to create CRI service: ") {
+	switch {
+	case strings.Contains(text, "failed to create CRI service: "):
 		e.Component = "containerd"
 		e.AddFields(event.FieldStage.Text("CRI plugin"))
+	case r.Unit != "": // its line says who writes
+	case strings.HasSuffix(before, "failed to create fsnotify watcher"):
+		e.Component = "kubelet"
+	case strings.HasPrefix(text, "Failed to allocate directory watch"):
+		e.Component = "systemctl"
+	case strings.HasPrefix(text, "tail: "):
+		e.Component = "tail"
 	}
 	if inCall && table.WriterOf(r.Unit) == "kubelet" { // it repeats what the runtime has answered
 		e.Source, e.Component = "kubelet.log", "node"

@@ -221,6 +221,22 @@ func managerCrash(r *event.Record) (event.Event, bool) {
 	if reason == "" && (!table.FromServiceManager(r) || r.PID > 1) {
 		return event.Event{}, false
 	}
+	return crashOfManager(said)
+}
+
+// ConsoleCrash is the row of what PID 1 prints on the console, where its lines name nobody:
+//
+//	Caught <SEGV>, dumped core as pid 27069.
+//	Freezing execution.
+var ConsoleCrash = table.Row{managerCrashes, func(r *event.Record) (event.Event, bool) {
+	if r.Unit != "" {
+		return event.Event{}, false
+	}
+	return crashOfManager(strings.TrimSpace(r.Text))
+}}
+
+// crashOfManager is what PID 1 says of its own end.
+func crashOfManager(said string) (event.Event, bool) {
 	e := event.New(event.KindManagerCrash, "PID 1 (systemd) has frozen itself and does nothing any more", event.FieldFrozen.Bool(true))
 	if signal, _ := scan.Between(said, "Caught <", ">"); strings.HasPrefix(said, "Caught <") {
 		e = event.New(event.KindManagerCrash, "PID 1 (systemd) crashes: SIG"+signal, event.FieldReason.Text("SIG"+signal))

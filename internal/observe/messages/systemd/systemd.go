@@ -20,6 +20,7 @@ var Table = table.Table{
 	Component: "systemd",
 	Rows: []table.Row{
 		repeated.ManagerCrash,
+		repeated.ConsoleCrash,
 		{[]string{".scope - libcontainer", "Started libcontainer container"}, scopeStarted},
 		{[]string{"Failed to add PIDs to scope", ".scope: Failed with result 'resources'"}, scopeFailed},
 		{[]string{"propagate agent release message", "Operation not supported"}, busCookieUsedUp},
