@@ -404,7 +404,7 @@ func hasFailed(e *event.Event) bool {
 	case "StartContainer": // mostly its program is not there
 		return slices.ContainsFunc(startFailures, func(text string) bool { return strings.Contains(e.FieldText(event.FieldError), text) })
 	}
-	return false
+	return e.Component == "cri" // crictl: who asks for it at a prompt shows that it does not go
 }
 
 // startFailures are in errors of a start that the node is to blame for.
