@@ -551,6 +551,37 @@ func isZombie(e *event.Event) bool {
 	return strings.HasPrefix(state, "Z") && !strings.Contains(state, "l")
 }
 
+// fewZombies is how many ended processes a part of a listing may show that somebody is about to
+// collect, or forgets without harm.
+const fewZombies = 5
+
+// appendUncollected adds how many processes of a part of a listing have ended, where they are many,
+// and whose they are, where most have one parent.
+func (p *processes) appendUncollected(dst []event.Event, header event.Quote) []event.Event {
+	if p.zombies < fewZombies {
+		return dst
+	}
+	of, name := map[string]int{}, ""
+	for i := range p.events {
+		if ppid := p.events[i].FieldText(event.FieldPPID); isZombie(&p.events[i]) && ppid > "1" {
+			of[ppid]++
+			if 2*of[ppid] > min(p.zombies, maxZombies) {
+				name = "process " + ppid
+			}
+			header = p.events[i].Evidence[0]
+		}
+	}
+	for i := range p.events {
+		if e := &p.events[i]; name == "process "+strconv.Itoa(e.IDs.PID) {
+			name = cmp.Or(e.FieldText(event.FieldComm), e.Component) + " (" + strconv.Itoa(e.IDs.PID) + ")"
+		}
+	}
+	if name == "" {
+		return facts.Append(dst, facts.Processes, "listed.zombies", strconv.Itoa(p.zombies), header)
+	}
+	return facts.Append(dst, facts.Processes, "parent.zombies", name+" has not collected "+strconv.Itoa(p.zombies), header)
+}
+
 // finishListing gives the events their times and adds what was counted. The listing was made when
 // ps itself was started, or when the line before it says.
 func (p *processes) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
@@ -586,8 +617,8 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 		}
 	}
 	dst = append(dst, p.events...)
-	if !p.whole || p.part {
-		return dst // a part of the processes, as grep leaves it
+	if !p.whole || p.part { // a part of the processes, as grep leaves it
+		return p.appendUncollected(dst, header)
 	}
 	dst = facts.Append(dst, facts.Processes, "node.processes", strconv.Itoa(len(p.pids)), header)
 	dst = facts.Append(dst, facts.Processes, "node.zombies", strconv.Itoa(p.zombies), header)
