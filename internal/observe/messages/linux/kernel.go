@@ -492,10 +492,25 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 			event.KindRCUStall, "the kernel's own thread "+name+" has got no CPU for "+scan.Digits(rest)+" ticks", event.FieldStarved.Bool(true),
 		), strings.HasPrefix(name, "rcu_") && scan.Digits(rest) != "" && strings.Contains(rest, " jiffies")
 	}
-	return event.New(
-			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
-		), strings.Contains(r.Raw, "INFO: rcu") &&
-			(self || scan.ContainsAny(r.Raw, []string{"stalls on CPUs/tasks", "stalls on tasks", " detected stall on CPU "}))
+	e := event.New(event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self))
+	if cpu := stalledCPU(r.Raw); cpu != "" {
+		e.Text = "CPU " + cpu + " does not come round"
+		e.AddFields(event.FieldCPU.Text(cpu))
+	}
+	return e, strings.Contains(r.Raw, "INFO: rcu") &&
+		(self || scan.ContainsAny(r.Raw, []string{"stalls on CPUs/tasks", "stalls on tasks", " detected stall on CPU "}))
+}
+
+// stalledCPU is the CPU that RCU names in its line itself, where it names one:
+//
+//	INFO: rcu_sched self-detected stall on CPU { 0}  (t=60000 jiffies g=123789 c=123788 q=216)      (up to 3.19)
+//	INFO: rcu_sched detected stalls on CPUs/tasks: { 3} (detected by 85, t=60002 jiffies, …)
+func stalledCPU(text string) string {
+	list, ok := scan.Between(scan.After(text, "self-detected stall on CPU", "stalls on CPUs/tasks:"), "{", "}")
+	if list = strings.TrimSpace(list); !ok || strings.Contains(list, " ") { // several, or a task
+		list = scan.After(text, " detected stall on CPU ")
+	}
+	return scan.Digits(list)
 }
 
 // StalledTicks is how long a CPU has not come round, in the line below RCU's; empty when there is

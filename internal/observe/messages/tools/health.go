@@ -17,7 +17,7 @@ import (
 var Health = table.Table{Component: "node", Relays: []string{table.HostProgram}, Rows: []table.Row{
 	{[]string{"load average: "}, nodeFactFrom("node.load", loadAverage)},
 	{scan.WithDigit("", " zombie"), nodeFactFrom("node.zombies", zombieTasks)},
-	{scan.WithDigit("%    ", "."), nodeFactFrom("memory.slab-cache", keptObjects)},
+	{append(scan.WithDigit(" 9", "%    "), "100%    "), nodeFactFrom("memory.slab-cache", keptObjects)},
 	{[]string{"Cpu(s): ", "%Cpu(s):"}, nodeFactFrom("cpu.iowait-percent", cpuShareBefore("wa,"))},
 	{[]string{"Cpu(s): ", "%Cpu(s):"}, nodeFactFrom("cpu.steal-percent", cpuShareBefore("st"))},
 	{[]string{"No jobs running."}, nodeFactFrom("systemd.jobs", func(text string) string {
