@@ -46,14 +46,14 @@ var Table = table.Table{
 		{[]string{"libceph: osd", "libceph: mon", "libceph: mds"}, cephConnection},
 		{
 			[]string{
-				"I/O error", "Aborting journal", "Detected IO errors", ": error -5 ", "xfs_log_force: error ", "updating journal superblock for ",
+				"I/O error", "Aborting journal", "Detected IO errors", ": error -5 ", "updating journal superblock for ",
 				" result -", ": encountered watch error: ", ": Failing path ", "potential data loss", ": writeback error on inode ", "Failing async write on ",
 				"rror on swap-device (",
 			}, storage.DiskFailure,
 		},
 		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to ", "space allocation error", "critical nexus error", "transport error, dev ", "timeout error, dev ", "protection error, dev "}, storage.RequestRefused},
-		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down", "BTRFS: error (device ", ": csum failed ", ": Internal error ", "Unmount and run xfs_repair", "error count since last fsck", "error loading journal", ": unable to read superblock"}, storage.FileSystemDamage},
-		{[]string{"ilesystem read-only", "forced readonly", "Shutting down filesystem", "has been shut down", "xfs_do_force_shutdown(", "mount the filesystem and rectify"}, storage.FileSystemReadOnly},
+		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "BTRFS: error (device ", ": csum failed ", ": Internal error ", "Unmount and run xfs_repair", "error count since last fsck", "error loading journal", ": unable to read superblock"}, storage.FileSystemDamage},
+		{[]string{"ilesystem read-only", "forced readonly", "Shutting down filesystem", "has been shut down", "xfs_do_force_shutdown(", "mount the filesystem and rectify", "xfs_log_force: error "}, storage.FileSystemReadOnly},
 		{[]string{
 			": switching pool to ", ": unable to service pool target messages", ": no free data space", ": no free metadata space", " failed: error = -",
 			": aborting current metadata", ": unable to allocate new metadata", " validator check failed for ",
