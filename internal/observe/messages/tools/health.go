@@ -165,8 +165,9 @@ func zombieTasks(text string) string {
 	return scan.Digits(words[len(words)-2])
 }
 
-// keptObjects is a row of slabtop: a cache of the kernel's objects that takes more than 1 GiB, nearly
-// all of it in use, and that is none of those that the kernel empties when it needs memory. In GiB.
+// keptObjects is a row of slabtop: a cache of the kernel's objects that takes more than 1 GiB,
+// nearly all of it in use, and that is none of those that the kernel empties when it needs memory.
+// In GiB.
 //
 //	  OBJS ACTIVE  USE OBJ SIZE  SLABS OBJ/SLAB CACHE SIZE NAME
 //	734506368 734506368 100%    0.06K 11476662       64  45906648K ebitmap_node
