@@ -25,6 +25,11 @@ var shortages = []struct {
 	{"cpu.steal-percent", 20, 0, "the host gives the CPUs of this machine to others {value} % of the time (steal)"},
 	{"counted.inotify", 4000, 0, "{value} instances of inotify exist, of a limit that root's processes share (fs.inotify.max_user_instances)"},
 	{"counted.zombies", 200, 0, "{value} processes have ended and nobody collects them (zombies)"},
+	{"listed.zombies", 5, 0, "{value} of the listed processes have ended and nobody collects them (zombies)"},
+	{"parent.zombies", 5, 0, "{value} of its processes that have ended (zombies)"},
+	{"node.zombies", 100, 0, "{value} processes have ended and nobody collects them (zombies)"},
+	{"memory.slab-cache", 1, 0, "the kernel keeps memory for its own objects and does not give it back: {value} GiB"},
+	{"memory.unreclaimable-percent", 25, 0, "the kernel keeps {value} % of the memory for its own objects and does not give it back"},
 	{"counted.shims", 300, 0, "{value} shims run, one for each pod, of which a node has some hundred at most"},
 	{"counted.threads", 30000, 0, "{value} threads exist, each with a process id of which there are kernel.pid_max (32768 by its old default)"},
 	{"counted.processes", 20000, 0, "{value} processes exist"},
@@ -47,6 +52,9 @@ func shortage(e *event.Event) string {
 	name, value := e.FieldText(event.FieldName), e.FieldText(event.FieldValue)
 	if name == "clock.synchronized" && value == "no" {
 		return "the node's clock follows no server of time"
+	}
+	if name == "kernel.memory-cgroups" && value == "disabled" {
+		return "the kernel has no cgroups for memory (cgroup_disable=memory, or not enabled at boot), without which no kubelet starts"
 	}
 	for _, s := range shortages {
 		if s.fact != name {

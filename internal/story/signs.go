@@ -691,9 +691,11 @@ func takesCPU(e *event.Event) bool {
 	return ok && number && percent >= busyPercent
 }
 
-// isBusyDaemon says that PID 1, the kubelet or a runtime takes a whole CPU.
+// isBusyDaemon says that PID 1, the kubelet or a runtime takes a whole CPU, or a program that has
+// ended, and has a thread that does not.
 func isBusyDaemon(e *event.Event) bool {
-	return (e.IDs.PID == 1 || e.Component == "kubelet" || isRuntime(e.Component)) && takesCPU(e)
+	ended := strings.HasPrefix(e.FieldText(event.FieldState), "Z")
+	return (e.IDs.PID == 1 || e.Component == "kubelet" || isRuntime(e.Component) || ended) && takesCPU(e)
 }
 
 // isFull says whether a percentage has reached what leaves no room to work.

@@ -94,7 +94,7 @@ func (p *processes) readRow(e *snapshots.Datum) processRow {
 	}
 	if _, top := e.Field("TIME+"); top {
 		p.part = true // of as many rows as the terminal has
-		r.cpu, r.cpuTime = column(e, "%CPU", "CPU%"), parseCPUTime(column(e, "TIME+"))
+		r.cpu, r.cpuTime = strings.Replace(column(e, "%CPU", "CPU%"), ",", ".", 1), parseCPUTime(column(e, "TIME+"))
 	} else if r.pid == 1 {
 		r.average, r.cpuTime = column(e, "%CPU", "C"), parseCPUTime(column(e, "TIME"))
 	}
@@ -291,16 +291,16 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 // inState words what a process does by the letter of its state; one that is stopped, dead or stuck
 // in the kernel does not run.
 func inState(text, letter string) string {
-	name := strings.TrimSuffix(text, " is running")
+	name, rest, _ := strings.Cut(text, " is running") // which says what it takes of a CPU, too
 	switch letter {
 	case "D":
-		return name + " is in state D"
+		return name + " is in state D" + rest
 	case "T":
-		return name + " is stopped by a signal (state T)"
+		return name + " is stopped by a signal (state T)" + rest
 	case "t":
-		return name + " is stopped by a debugger (state t)"
+		return name + " is stopped by a debugger (state t)" + rest
 	case "Z":
-		return name + " is a zombie (state Z)"
+		return name + " is a zombie (state Z)" + rest
 	}
 	return text + ", state " + letter
 }
@@ -551,6 +551,38 @@ func isZombie(e *event.Event) bool {
 	return strings.HasPrefix(state, "Z") && !strings.Contains(state, "l")
 }
 
+// leastZombies is from how many ended processes on a part of a listing tells of them: fewer somebody
+// may be about to collect.
+const leastZombies = 5
+
+// appendUncollected adds how many processes of a part of a listing have ended, where they are many,
+// and whose they are, where most have one parent.
+func (p *processes) appendUncollected(dst []event.Event, header event.Quote) []event.Event {
+	if p.zombies < leastZombies {
+		return dst
+	}
+	children, parent := map[string]int{}, ""
+	for i := range p.events {
+		ppid := p.events[i].FieldText(event.FieldPPID)
+		if !isZombie(&p.events[i]) || ppid == "" || ppid == "1" {
+			continue
+		}
+		if children[ppid]++; 2*children[ppid] > min(p.zombies, maxZombies) {
+			parent, header = ppid, p.events[i].Evidence[0]
+		}
+	}
+	if parent == "" {
+		return facts.Append(dst, facts.Processes, "listed.zombies", strconv.Itoa(p.zombies), header)
+	}
+	name := "process " + parent
+	for i := range p.events {
+		if e := &p.events[i]; strconv.Itoa(e.IDs.PID) == parent {
+			name = cmp.Or(e.FieldText(event.FieldComm), e.Component) + " (" + parent + ")"
+		}
+	}
+	return facts.Append(dst, facts.Processes, "parent.zombies", name+" has not collected "+strconv.Itoa(children[parent]), header)
+}
+
 // finishListing gives the events their times and adds what was counted. The listing was made when
 // ps itself was started, or when the line before it says.
 func (p *processes) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
@@ -586,8 +618,8 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 		}
 	}
 	dst = append(dst, p.events...)
-	if !p.whole || p.part {
-		return dst // a part of the processes, as grep leaves it
+	if !p.whole || p.part { // a part of the processes, as grep leaves it
+		return p.appendUncollected(dst, header)
 	}
 	dst = facts.Append(dst, facts.Processes, "node.processes", strconv.Itoa(len(p.pids)), header)
 	dst = facts.Append(dst, facts.Processes, "node.zombies", strconv.Itoa(p.zombies), header)

@@ -37,7 +37,7 @@ type cgroup struct {
 // sizes are the rows of /proc/meminfo that are facts, in bytes.
 var sizes = map[string]string{
 	"MemTotal": "memory.total-bytes", "MemAvailable": "memory.available-bytes", "Dirty": "memory.dirty-bytes",
-	"Writeback": "memory.writeback-bytes",
+	"Writeback": "memory.writeback-bytes", "SUnreclaim": "memory.slab-unreclaimable-bytes",
 }
 
 // limits are files of /proc/sys that hold one number.
@@ -59,6 +59,10 @@ func (v *values) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 				v.memory = kb
 			case "MemAvailable":
 				dst = addAvailable(dst, float64(kb), float64(v.memory), e)
+			case "SUnreclaim":
+				if v.memory > 0 && kb < v.memory {
+					dst = addFact(dst, facts.Node, "memory.unreclaimable-percent", strconv.FormatInt(kb*100/v.memory, 10), e)
+				}
 			}
 			return addFact(dst, facts.Node, fact, strconv.FormatInt(kb<<10, 10), e)
 		}
@@ -168,6 +172,9 @@ func appendCgroupCount(dst []event.Event, name string, e *snapshots.Datum) []eve
 	f := strings.Fields(e.Value)
 	if name != "memory" || len(f) != 3 {
 		return dst
+	}
+	if f[2] == "0" {
+		return addFact(dst, facts.Node, "kernel.memory-cgroups", "disabled", e)
 	}
 	return addNumber(dst, "kernel.memory-cgroups", f[1], e)
 }

@@ -19,7 +19,6 @@ import (
 //	Aborting journal on device sda1-8.
 //	JBD2: Detected IO errors while flushing file data on sda1-8
 //	JBD2: Error -5 detected when updating journal superblock for sda1-8.
-//	XFS (dm-0): xfs_log_force: error -5 returned.      (every 30 s, of a file system that has shut down)
 //	rbd: rbd3: write 4000 at 3c1c0000 result -108      (108: the cluster has shut this client out)
 //	rbd: rbd3: encountered watch error: -107
 //	device-mapper: multipath: 253:5: Failing path 8:64.
@@ -55,8 +54,6 @@ func DiskFailure(r *event.Record) (event.Event, bool) {
 		device = device[strings.LastIndexByte(device, ' ')+1:]
 	case strings.Contains(text, "rror on swap-device ("):
 		device = "swap-device " + scan.FirstWord(scan.After(text, "rror on swap-device ("))
-	case strings.Contains(text, "xfs_log_force: error "):
-		device, _ = scan.Between(text, "XFS (", ")")
 	case strings.Contains(text, ": encountered watch error: ") || strings.Contains(text, " result -"):
 		device, _, _ = strings.Cut(scan.After(text, "rbd: rbd"), ":")
 		if device != "" {
@@ -126,7 +123,6 @@ func RequestRefused(r *event.Record) (event.Event, bool) {
 //
 //	EXT4-fs error (device sda1): ext4_find_entry:1455: inode #2: comm kubelet: reading directory lblock 0
 //	XFS (dm-0): Metadata corruption detected at xfs_agf_read_verify+0x1/0x2 [xfs], xfs_agf block 0x1
-//	XFS (dm-0): Filesystem has been shut down due to log error (0x2).      (>= 5.13; before: "Log I/O Error Detected. Shutting down filesystem")
 //	XFS (vdb): Internal error XFS_WANT_CORRUPTED_GOTO at line 1635 of file fs/xfs/libxfs/xfs_alloc.c.  Caller …
 //	XFS (vdb): Unmount and run xfs_repair
 //	BTRFS error (device sda2): …
@@ -146,8 +142,11 @@ func FileSystemDamage(r *event.Record) (event.Event, bool) {
 		e.Text = "the file system on " + device + " has no space left"
 		e.Fields[1] = event.FieldWhat.Text("full")
 	}
-	return e, device != "" && scan.ContainsAny(text, []string{"EXT4-fs ", "XFS (", "BTRFS"})
+	return e, device != "" && scan.ContainsAny(text, []string{"EXT4-fs ", "XFS (", "BTRFS"}) && !scan.ContainsAny(text, shutDown)
 }
+
+// shutDown are XFS's words of a file system that it has shut down.
+var shutDown = []string{"Shutting down filesystem", "ilesystem has been shut down", "xfs_do_force_shutdown(", "mount the filesystem and rectify", "xfs_log_force: error "}
 
 // FileSystemReadOnly is a file system that takes no more writes after an error:
 //
@@ -157,13 +156,14 @@ func FileSystemDamage(r *event.Record) (event.Event, bool) {
 //	XFS (dm-0): Filesystem has been shut down due to log error (0x2).      (>= 5.13)
 //	XFS (sdb1): xfs_do_force_shutdown(0x2) called from line 1203 of file fs/xfs/xfs_log.c. …      (up to 5.12)
 //	XFS (dm-0): Please unmount the filesystem and rectify the problem(s)      (up to 4.x "umount")
+//	XFS (dm-0): xfs_log_force: error -5 returned.      (every 30 s since then; up to 4.x "error 5")
 func FileSystemReadOnly(r *event.Record) (event.Event, bool) {
 	text, state := r.Message(), "is read-only now"
 	device, ok := scan.Between(text, "EXT4-fs (", "): Remounting filesystem read-only")
 	if !ok && strings.HasSuffix(text, ": forced readonly") {
 		device, ok = scan.Between(text, "(device ", ")")
 	}
-	if !ok && scan.ContainsAny(text, []string{"Shutting down filesystem", "ilesystem has been shut down", "xfs_do_force_shutdown(", "mount the filesystem and rectify"}) {
+	if !ok && scan.ContainsAny(text, shutDown) {
 		device, ok = scan.Between(text, "XFS (", ")")
 		state = "has shut down: every access to it fails"
 	}

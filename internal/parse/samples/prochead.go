@@ -40,9 +40,9 @@ func readBlockHead(line string) (b namedBlock, ok bool) {
 		p, ok := readPlace(strings.TrimSuffix(rest, " <=="))
 		return namedBlock{procPlace: p}, ok && strings.HasSuffix(rest, " <==")
 	}
-	if strings.HasPrefix(s, "/proc/") { // echo, and more
-		p, ok := readPlace(strings.TrimSuffix(s, ":"))
-		return namedBlock{procPlace: p}, ok && slices.Contains(procFiles, path.Base(strings.TrimSuffix(s, ":")))
+	if file, found := readEchoedPath(s); found {
+		p, ok := readPlace(file)
+		return namedBlock{procPlace: p}, ok && slices.Contains(procFiles, path.Base(file))
 	}
 	title := strings.TrimLeft(s, "=-#")
 	if n := len(s) - len(title); n == 0 || n == 1 && s[0] != '#' {
@@ -62,6 +62,15 @@ func readBlockHead(line string) (b namedBlock, ok bool) {
 		b.tid, _ = strconv.Atoi(m[2])
 	}
 	return b, true
+}
+
+// readEchoedPath reads a path that a loop of a shell, or more, prints above a file, mostly with a
+// word before it: "Task: /proc/1234/task/1240/stack".
+func readEchoedPath(line string) (file string, ok bool) {
+	if label, rest, labelled := strings.Cut(line, ": "); labelled && !strings.ContainsAny(label, " /") {
+		line = strings.TrimLeft(rest, " ")
+	}
+	return strings.TrimSuffix(line, ":"), strings.HasPrefix(line, "/proc/")
 }
 
 // mapHead is the start of a stack in a map of bpftrace, with the keys before it: 1 those keys.

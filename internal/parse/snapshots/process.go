@@ -157,8 +157,8 @@ func fitsColumn(name, value string) bool {
 		return isWhole(strings.TrimPrefix(value, "-"))
 	case "PRI", "PR", "NI":
 		return value == "-" || value == "rt" || isWhole(strings.TrimPrefix(value, "-"))
-	case "VIRT", "RES", "SHR", "%CPU", "%MEM":
-		return isNumber([]byte(strings.TrimRight(value, "kmgtKMGT")))
+	case "VIRT", "RES", "SHR", "%CPU", "%MEM": // of top, with the sign for decimals of its language
+		return isNumber([]byte(strings.Replace(strings.TrimRight(value, "kmgtKMGT"), ",", ".", 1)))
 	case "S", "STAT":
 		return isProcessState(value)
 	case "TTY":

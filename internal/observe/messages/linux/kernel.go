@@ -46,14 +46,14 @@ var Table = table.Table{
 		{[]string{"libceph: osd", "libceph: mon", "libceph: mds"}, cephConnection},
 		{
 			[]string{
-				"I/O error", "Aborting journal", "Detected IO errors", ": error -5 ", "xfs_log_force: error ", "updating journal superblock for ",
+				"I/O error", "Aborting journal", "Detected IO errors", ": error -5 ", "updating journal superblock for ",
 				" result -", ": encountered watch error: ", ": Failing path ", "potential data loss", ": writeback error on inode ", "Failing async write on ",
 				"rror on swap-device (",
 			}, storage.DiskFailure,
 		},
 		{[]string{"critical medium error", "critical target error", "device offline error", "rejecting I/O to ", "space allocation error", "critical nexus error", "transport error, dev ", "timeout error, dev ", "protection error, dev "}, storage.RequestRefused},
-		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "Shutting down filesystem", "has been shut down", "BTRFS: error (device ", ": csum failed ", ": Internal error ", "Unmount and run xfs_repair", "error count since last fsck", "error loading journal", ": unable to read superblock"}, storage.FileSystemDamage},
-		{[]string{"ilesystem read-only", "forced readonly", "Shutting down filesystem", "has been shut down", "xfs_do_force_shutdown(", "mount the filesystem and rectify"}, storage.FileSystemReadOnly},
+		{[]string{"EXT4-fs error", "BTRFS error", "BTRFS critical", "Corruption ", "corruption ", "BTRFS: error (device ", ": csum failed ", ": Internal error ", "Unmount and run xfs_repair", "error count since last fsck", "error loading journal", ": unable to read superblock"}, storage.FileSystemDamage},
+		{[]string{"ilesystem read-only", "forced readonly", "Shutting down filesystem", "has been shut down", "xfs_do_force_shutdown(", "mount the filesystem and rectify", "xfs_log_force: error "}, storage.FileSystemReadOnly},
 		{[]string{
 			": switching pool to ", ": unable to service pool target messages", ": no free data space", ": no free metadata space", " failed: error = -",
 			": aborting current metadata", ": unable to allocate new metadata", " validator check failed for ",
@@ -492,10 +492,25 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 			event.KindRCUStall, "the kernel's own thread "+name+" has got no CPU for "+scan.Digits(rest)+" ticks", event.FieldStarved.Bool(true),
 		), strings.HasPrefix(name, "rcu_") && scan.Digits(rest) != "" && strings.Contains(rest, " jiffies")
 	}
-	return event.New(
-			event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self),
-		), strings.Contains(r.Raw, "INFO: rcu") &&
-			(self || scan.ContainsAny(r.Raw, []string{"stalls on CPUs/tasks", "stalls on tasks", " detected stall on CPU "}))
+	e := event.New(event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self))
+	if cpu := stalledCPU(r.Raw); cpu != "" {
+		e.Text = "CPU " + cpu + " does not come round"
+		e.AddFields(event.FieldCPU.Text(cpu))
+	}
+	return e, strings.Contains(r.Raw, "INFO: rcu") &&
+		(self || scan.ContainsAny(r.Raw, []string{"stalls on CPUs/tasks", "stalls on tasks", " detected stall on CPU "}))
+}
+
+// stalledCPU is the CPU that RCU names in its line itself, where it names one:
+//
+//	INFO: rcu_sched self-detected stall on CPU { 0}  (t=60000 jiffies g=123789 c=123788 q=216)      (up to 3.19)
+//	INFO: rcu_sched detected stalls on CPUs/tasks: { 3} (detected by 85, t=60002 jiffies, …)
+func stalledCPU(text string) string {
+	list, ok := scan.Between(scan.After(text, "self-detected stall on CPU", "stalls on CPUs/tasks:"), "{", "}")
+	if list = strings.TrimSpace(list); !ok || strings.Contains(list, " ") { // several, or a task
+		list = scan.After(text, " detected stall on CPU ")
+	}
+	return scan.Digits(list)
 }
 
 // StalledTicks is how long a CPU has not come round, in the line below RCU's; empty when there is

@@ -17,6 +17,7 @@ import (
 var Health = table.Table{Component: "node", Relays: []string{table.HostProgram}, Rows: []table.Row{
 	{[]string{"load average: "}, nodeFactFrom("node.load", loadAverage)},
 	{scan.WithDigit("", " zombie"), nodeFactFrom("node.zombies", zombieTasks)},
+	{append(scan.WithDigit(" 9", "%    "), "100%    "), nodeFactFrom("memory.slab-cache", keptObjects)},
 	{[]string{"Cpu(s): ", "%Cpu(s):"}, nodeFactFrom("cpu.iowait-percent", cpuShareBefore("wa,"))},
 	{[]string{"Cpu(s): ", "%Cpu(s):"}, nodeFactFrom("cpu.steal-percent", cpuShareBefore("st"))},
 	{[]string{"No jobs running."}, nodeFactFrom("systemd.jobs", func(text string) string {
@@ -162,6 +163,27 @@ func zombieTasks(text string) string {
 	}
 	words := strings.Fields(text)
 	return scan.Digits(words[len(words)-2])
+}
+
+// keptObjects is a row of slabtop: a cache of the kernel's objects that takes more than 1 GiB,
+// nearly all of it in use, and that is none of those that the kernel empties when it needs memory.
+// In GiB.
+//
+//	  OBJS ACTIVE  USE OBJ SIZE  SLABS OBJ/SLAB CACHE SIZE NAME
+//	734506368 734506368 100%    0.06K 11476662       64  45906648K ebitmap_node
+func keptObjects(text string) string {
+	words := strings.Fields(text)
+	if len(words) != 8 || !strings.HasSuffix(words[2], "%") || !strings.HasSuffix(words[3], "K") || !strings.HasSuffix(words[6], "K") {
+		return ""
+	}
+	used, err := strconv.Atoi(strings.TrimSuffix(words[2], "%"))
+	size, failed := strconv.ParseFloat(strings.TrimSuffix(words[6], "K"), 64)
+	name := words[7]
+	emptied := name == "dentry" || name == "buffer_head" || strings.HasPrefix(name, "radix_tree") || strings.Contains(name, "_inode") || strings.HasPrefix(name, "ext4_extent")
+	if err != nil || failed != nil || used < 90 || size < 1<<20 || emptied {
+		return ""
+	}
+	return name + " " + strconv.FormatFloat(size/(1<<20), 'f', 1, 64)
 }
 
 // cpuShareBefore is the share of the CPU time that top gives before a column's name:

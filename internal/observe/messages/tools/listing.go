@@ -165,6 +165,9 @@ func memoryCgroups(r *event.Record) (event.Event, bool) {
 	if _, err := strconv.Atoi(words[2]); err != nil {
 		return event.Event{}, false
 	}
+	if words[3] == "0" {
+		words[2] = "disabled"
+	}
 	e, ok := facts.New("kernel.memory-cgroups", words[2])
 	e.Source = "node"
 	return e, ok
