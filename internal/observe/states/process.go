@@ -551,8 +551,8 @@ func isZombie(e *event.Event) bool {
 	return strings.HasPrefix(state, "Z") && !strings.Contains(state, "l")
 }
 
-// leastZombies is from how many ended processes on a part of a listing tells of them: fewer somebody
-// may be about to collect.
+// leastZombies is from how many ended processes on a part of a listing tells of them: fewer
+// somebody may be about to collect.
 const leastZombies = 5
 
 // appendUncollected adds how many processes of a part of a listing have ended, where they are many,
