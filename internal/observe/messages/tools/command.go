@@ -24,6 +24,7 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n k8s"}, commandHangTold},
 	{[]string{" message larger than max ("}, answerTooLarge},
 	{enterStopped, execRefused},
+	{[]string{"cni config load failed: "}, networkNotLoaded},
 	{[]string{"ctr: failed to ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
 }}
 
@@ -123,6 +124,18 @@ func execRefused(r *event.Record) (event.Event, bool) {
 	asked := scan.ContainsAny(text, []string{"OCI runtime exec failed: ", "failed to exec in container", "oci runtime error: exec failed: "})
 	plain := slices.ContainsFunc(enterStopped, func(s string) bool { return strings.HasPrefix(text, s) })
 	return e, r.Unit == "" && (asked || plain)
+}
+
+// networkNotLoaded is a piece of what crictl info prints of a containerd without a usable
+// configuration of the CNI, copied alone:
+//
+//	"lastCNILoadStatus": "cni config load failed: no network config found in /etc/cni/net.d: cni plugin not initialized: failed to load cni config",
+func networkNotLoaded(r *event.Record) (event.Event, bool) {
+	said, ok := scan.Between(r.Raw, `"lastCNILoadStatus": "`, `"`)
+	e, failed := repeated.NetworkNotReady(&event.Record{Text: "NetworkReady=false reason:NetworkPluginNotReady message:" + said})
+	e.Component = "crictl"
+	e.AddFields(event.FieldAnswered.Bool(true))
+	return e, r.Unit == "" && ok && failed
 }
 
 // answerTooLarge is crictl or ctr whose list is larger than a message of grpc may be:
