@@ -100,14 +100,14 @@ func crictlFailed(r *event.Record) (event.Event, bool) {
 	return commandFailed(component, "crictl", text, isRefused(text)), true
 }
 
-// enterStopped are how the shim, and runc below it, say that a container to enter has ended: runc up
-// to docker 17.05, up to 1.0, later; and the shim, which does not ask runc.
+// enterStopped are how runc (up to docker 17.05, up to 1.0, later) says that a container to enter
+// has ended, and the shim, which does not ask runc.
 var enterStopped = []string{
 	"cannot exec a container that has run and stopped", "cannot exec a container that has stopped", "cannot exec in a stopped container",
 	"cannot exec in a stopped state",
 }
 
-// execRefused is docker or crictl that does not get into a container. Its runtime asks the shim only
+// execRefused is docker or crictl that does not enter a container. Its runtime asks the shim only
 // for one that it has as running itself; of another it says "is not running":
 //
 //	FATA[0000] execing command in container: … failed to exec in container: failed to create exec "614075b3…": cannot exec in a stopped state: unknown
