@@ -231,7 +231,7 @@ var kubeletKinds = []KindInfo{
 
 // startFailures are the reasons for which a kubelet does not start, as far as its error shows them.
 var startFailures = []string{
-	"descriptors", "cgroup-v1", "swap", "cgroup-driver", "flag", "certificate", "config", "state", "cri", "runtime", "port", "disk", "memory",
+	"descriptors", "cgroup-v1", "cgroup-missing", "swap", "cgroup-driver", "flag", "certificate", "config", "state", "cri", "runtime", "port", "disk", "memory",
 	"cgroup", "rbac", "setup", "internal", "other",
 }
 

@@ -148,6 +148,7 @@ var nodeKinds = []KindInfo{
 		text(FieldState, "as printed: Dead, Removal In Progress, Unknown, CrashLoopBackOff, RUNNING, Running"),
 		truth(FieldExited, "whether its process is not there, as somebody who asked for it found, or another program has it as stopped; absent otherwise"),
 		truth(FieldOverdue, "whether two other programs have it as stopped, one of them before this one was asked; absent otherwise"),
+		text(FieldMethod, "exec where somebody was to enter it; absent otherwise"),
 		text(FieldName, "of the container"),
 	}},
 	{Kind: KindDeviceLoad, About: "a block device that was busy all the time, or slow, as iostat or sar measured it", Fields: []FieldInfo{

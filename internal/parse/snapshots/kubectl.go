@@ -104,7 +104,9 @@ func (r *eventRow) readRow() bool {
 	for i := range r.words[:min(len(r.words), most)] {
 		if w := r.words[i].name; w == "Normal" || w == "Warning" {
 			r.addCell(cellType, w)
-			return isReason(r.wordAt(i+1)) && r.readFrom(i, i+1)
+			// Gardener's health checks name an Event after the unit that they restart
+			unit := r.wordAt(i+1) == "kubelet" || r.wordAt(i+1) == "containerd"
+			return (isReason(r.wordAt(i+1)) || unit) && r.readFrom(i, i+1)
 		}
 	}
 	// the start of the row is cut off

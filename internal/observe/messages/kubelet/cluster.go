@@ -48,6 +48,7 @@ func machinedFailed(r *event.Record) (event.Event, bool) {
 	_, reason, ok := strings.Cut(raw, `"error": "`)
 	asks := scan.ContainsAny(raw, []string{`"controller": "k8s.`, `"controller": "cluster.Kubernetes`})
 	e, failed := unreachable("Talos", strings.TrimRight(strings.TrimSpace(reason), `"}`))
+	e.Component = "talos"
 	return e, ok && asks && failed
 }
 

@@ -22,7 +22,7 @@ var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kerne
 	{[]string{" lost leader ", "stepped down to follower since quorum is not active"}, etcdLeaderLost},
 	{[]string{"database space exceeded", "etcdserver: no space", "alarm:NOSPACE", "Active Alarm(s): NOSPACE", "alarm raised"}, etcdDatabaseFull},
 	{
-		[]string{"etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: no leader", "etcdserver: too many requests", "[-]etcd failed", "etcd-readiness failed", "etcd,etcd-readiness check failed", "Failed to check local etcd status", "Failed to test etcd connection", "is unhealthy: failed to commit proposal", "error creating storage factory: ", "nable to create storage backend"},
+		[]string{"etcdserver: request timed out", "etcdserver: leader changed", "etcdserver: no leader", "etcdserver: too many requests", "[-]etcd failed", "etcd-readiness failed", "etcd,etcd-readiness check failed", "Failed to check local etcd status", "Failed to test etcd connection", "Failed to test data store connection", "Auto sync endpoints failed", "is unhealthy: failed to commit proposal", "error creating storage factory: ", "nable to create storage backend"},
 		etcdFails,
 	},
 	{[]string{":2379: connect: connection refused"}, etcdGone},
@@ -146,6 +146,7 @@ func etcdDatabaseFull(r *event.Record) (event.Event, bool) {
 //	≤ 1.20  Unable to create storage backend: config (&{…}), err (context deadline exceeded)
 //	127.0.0.1:2379 is unhealthy: failed to commit proposal: context deadline exceeded                       (etcdctl endpoint health)
 //	level=error msg="Failed to check local etcd status for learner management: context deadline exceeded"      (k3s and rke2)
+//	{"level":"info",…,"logger":"etcd-client","msg":"Auto sync endpoints failed.","error":"… context deadline exceeded"}     (a client of etcd)
 func etcdFails(r *event.Record) (event.Event, bool) {
 	said := "" // behind the last one: etcd's own log has its name before the request, too
 	if i := strings.LastIndex(r.Raw, "etcdserver: "); i >= 0 {

@@ -130,6 +130,7 @@ var startReasons = []struct {
 }{
 	{"descriptors", []string{"inotify_", "too many open files"}},
 	{"cgroup-v1", []string{"using cgroup v1"}},
+	{"cgroup-missing", []string{"Cgroup subsystem not mounted"}},
 	{"swap", []string{"with swap on is not supported", "Swap is on"}},
 	{"cgroup-driver", []string{"kubelet cgroup driver", "is different from docker cgroup driver"}},
 	{"flag", []string{"unknown flag: ", "unknown shorthand flag", "parse kubelet flag", "flag provided but not defined"}},
@@ -140,7 +141,7 @@ var startReasons = []struct {
 	{"config", []string{
 		"kubelet config file", "validate kubelet configuration", "invalid configuration", "strict decoding error",
 		"unrecognized feature gate", "invalid kubeconfig", "kubeconfig", "invalid kernel flag: ", "eserved Cgroup Limits",
-		"Node Allocatable configuration", "has a reservation of ", "runtime endpoint address", "no client provided", "cloud providers are disabled", "unknown cloud provider", "plugin binary executable",
+		"Node Allocatable configuration", "has a reservation of ", "runtime endpoint address", "dial unix: missing address", "no client provided", "cloud providers are disabled", "unknown cloud provider", "plugin binary executable",
 	}},
 	{"cri", []string{"unknown service runtime."}},
 	{"runtime", []string{"validate service connection", "validate CRI", "runtime API", "container runtime", "Cannot connect to the Docker daemon"}},
@@ -160,8 +161,9 @@ var brokenFile = []string{"unable to load client CA", "does not contain any vali
 
 // startWords say the reasons in words; the error itself says the others.
 var startWords = map[string]string{
-	"config":    "it does not accept its configuration, or does not find it",
-	"cgroup-v1": "it refuses a node with cgroup v1", "swap": "it refuses a node with swap",
+	"config":         "it does not accept its configuration, or does not find it",
+	"cgroup-missing": "the node has not the cgroups of version 1 that it needs",
+	"cgroup-v1":      "it refuses a node with cgroup v1", "swap": "it refuses a node with swap",
 	"cgroup-driver": "its cgroup driver is not the runtime's", "flag": "it does not know a flag",
 	"state":       "a file in which it keeps the state of CPUs, memory or pods is damaged, or does not fit its configuration",
 	"descriptors": "no inotify watches or open files are left for it", "port": "another program listens on its port",

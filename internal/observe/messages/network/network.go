@@ -60,7 +60,7 @@ type troubleText struct {
 var troubleTexts = []troubleText{
 	{text: "Hit error connecting to datastore - retry", plugin: "calico", what: "api"},
 	{text: "Connection to the datastore is unauthorized", plugin: "calico", what: "api"},
-	{text: "Failed to initialize Calico datastore", plugin: "calico", what: "api"},
+	{text: "Failed to initialize Calico datastore", plugin: "calico", what: "start"},
 	{text: "Unable to access datastore to query node configuration", plugin: "calico", what: "api"},
 	{text: "Unable to create token for CNI kubeconfig", plugin: "calico", what: "api"},
 	{text: "Failed to connect to Typha", plugin: "calico", what: "api"},
@@ -79,7 +79,7 @@ var troubleTexts = []troubleText{
 	{text: " was an error. error=Get ", plugin: "calico", what: "api", from: "Get "},
 	{text: "No more free affine blocks and strict affinity enabled", plugin: "calico", what: "addresses"},
 	{text: "Unable to contact k8s api-server", plugin: "cilium", what: "api"},
-	{text: "Unable to initialize Kubernetes subsystem", plugin: "cilium", what: "api"},
+	{text: "Unable to initialize Kubernetes subsystem", plugin: "cilium", what: "start"},
 	{text: "failed to create cilium agent client", plugin: "cilium", what: "daemon"},
 	{text: "Cilium API client timeout exceeded", plugin: "cilium", what: "daemon"},
 	{text: "Timed out waiting for pre-existing resources", plugin: "cilium", what: "start", from: "Timed out waiting"},
@@ -105,14 +105,14 @@ var troubleTexts = []troubleText{
 	{text: "Error received from DelNetwork g", plugin: "aws-cni", what: "daemon"},
 	{text: "Failed to assign an IP address to container ", plugin: "aws-cni", what: "addresses"},
 	{text: "Retrying waiting for IPAM-D", plugin: "aws-cni", what: "start"},
-	{text: "imed out waiting for IPAM daemon to start", plugin: "aws-cni", what: "start"},
+	{text: "imed out waiting for IPAM daemon to start", plugin: "aws-cni", what: "start", from: "waiting for IPAM"},
 	{text: "/network/requestipconfig", plugin: "azure-vnet", what: "daemon", from: "Post ", with: []string{"connection refused", "deadline exceeded", "EOF", "onnection reset"}},
 	{text: "imed out on locking store", plugin: "azure-vnet", what: "health", from: "locking store"},
 	{text: "key-value store of network plugin", plugin: "azure-vnet", what: "health", from: "key-value store"},
 	{text: "InvalidVSwitchId.IpNotEnough", plugin: "terway", what: "addresses"},
 	{text: "no IP addresses available in range set", plugin: "host-local", what: "addresses"},
 	{text: "Could not allocate IP in range: ", plugin: "whereabouts", what: "addresses"},
-	{text: "Failed to create SubnetManager: ", plugin: "flannel", what: "api"},
+	{text: "Failed to create SubnetManager: ", plugin: "flannel", what: "start"},
 	{text: "failed to acquire lease: ", plugin: "flannel", what: "api", with: []string{"egistering network"}},
 	{text: "Couldn't fetch network config: ", plugin: "flannel", what: "api"},
 	{text: "Failed to find any valid interface to use", plugin: "flannel", what: "start"},
@@ -180,6 +180,9 @@ func daemonTrouble(r *event.Record) (event.Event, bool) {
 		} else if s.plugin == "cilium" {
 			reason = table.ErrorOf(r)
 		}
+	}
+	if quoted, err := strconv.QuotedPrefix(reason); err == nil {
+		reason, _ = strconv.Unquote(quoted) // no error is possible
 	}
 	if s.from != "" {
 		reason = s.from + scan.After(r.Message(), s.from)

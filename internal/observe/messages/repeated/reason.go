@@ -83,6 +83,7 @@ var failures = []failure{
 	}},
 	{"cgroup-driver", ofContainers, []sign{
 		anyOf("expected cgroupsPath to be of format", "cgroup-parent for systemd cgroup should be a valid slice", "cannot use systemd cgroups manager"),
+		anyOf("configured with systemd cgroup manager, but did not receive sli", "configured with cgroupfs cgroup manager, but received systemd slice"), // CRI-O; the kubelet's log cuts it
 	}},
 	{"cni-old-bridge", ofNetwork, []sign{anyOf("already has an IP address different from")}}, // bridge
 	{"cni-no-program", ofNetwork, []sign{

@@ -15,6 +15,8 @@ func TestFailureReason(t *testing.T) {
 		{"RunPodSandbox", `failed to create shim task: OCI runtime create failed: runc did not terminate succ` + "esfully: exit status 127: unknown", "runtime-program"},
 		{"StartContainer", `failed to create shim: exec: \\\"runc\\\": executable file not found in $PATH: unknown`, "runtime-program"},
 		{"RunPodSandbox", `failed to start shim: start failed: fork/exec /usr/bin/containerd-shim-runc-v2: no such file or directory`, "runtime-program"},
+		{"RunPodSandbox", "cri-o configured with systemd cgroup manager, but did not receive slice as parent: /kubepods/burstable/pod1", "cgroup-driver"},
+		{"RunPodSandbox", "cri-o configured with cgroupfs cgroup manager, but received systemd slice as parent: kubepods.slice", "cgroup-driver"},
 		{"CreateContainer", `expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups, got "/kubepods/burstable/pod1/c"`, "cgroup-driver"},
 		{"RunPodSandbox", `plugin type=\"calico\" failed (add): stat /var/lib/calico/nodename: no such file or directory: check that the calico/node container is running`, "cni-no-file"},
 		{"RunPodSandbox", `plugin type="weave-net" name="weave" failed (add): unable to allocate IP address: Post "http://127.0.0.1:6784/ip/x": dial tcp 127.0.0.1:6784: connect: connection refused`, "cni-no-daemon"},

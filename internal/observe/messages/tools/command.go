@@ -23,6 +23,8 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"dial unix "}, socketRefused},
 	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n k8s"}, commandHangTold},
 	{[]string{" message larger than max ("}, answerTooLarge},
+	{enterStopped, execRefused},
+	{[]string{"cni config load failed: "}, networkNotLoaded},
 	{[]string{"ctr: failed to ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
 }}
 
@@ -96,6 +98,44 @@ func crictlFailed(r *event.Record) (event.Event, bool) {
 		component = "crio"
 	}
 	return commandFailed(component, "crictl", text, isRefused(text)), true
+}
+
+// enterStopped are how runc (up to docker 17.05, up to 1.0, later) says that a container to enter
+// has ended, and the shim, which does not ask runc.
+var enterStopped = []string{
+	"cannot exec a container that has run and stopped", "cannot exec a container that has stopped", "cannot exec in a stopped container",
+	"cannot exec in a stopped state",
+}
+
+// execRefused is docker or crictl that does not enter a container. Its runtime asks the shim only
+// for one that it has as running itself; of another it says "is not running":
+//
+//	FATA[0000] execing command in container: … failed to exec in container: failed to create exec "614075b3…": cannot exec in a stopped state: unknown
+//	OCI runtime exec failed: exec failed: cannot exec a container that has stopped: unknown
+//	cannot exec in a stopped state: unknown      (docker exec)
+//
+// runc's own exec says the same of any container that has ended.
+func execRefused(r *event.Record) (event.Event, bool) {
+	text := strings.TrimSpace(r.Message())
+	e := event.New(
+		event.KindContainerState, "a container that its runtime has as running cannot be entered, as it has stopped",
+		event.FieldState.Text("Running"), event.FieldExited.Bool(true), event.FieldMethod.Text("exec"),
+	)
+	asked := scan.ContainsAny(text, []string{"OCI runtime exec failed: ", "failed to exec in container", "oci runtime error: exec failed: "})
+	plain := slices.ContainsFunc(enterStopped, func(s string) bool { return strings.HasPrefix(text, s) })
+	return e, r.Unit == "" && (asked || plain)
+}
+
+// networkNotLoaded is a piece of what crictl info prints of a containerd without a usable
+// configuration of the CNI, copied alone:
+//
+//	"lastCNILoadStatus": "cni config load failed: no network config found in /etc/cni/net.d: cni plugin not initialized: failed to load cni config",
+func networkNotLoaded(r *event.Record) (event.Event, bool) {
+	said, ok := scan.Between(r.Raw, `"lastCNILoadStatus": "`, `"`)
+	e, failed := repeated.NetworkNotReady(&event.Record{Text: "NetworkReady=false reason:NetworkPluginNotReady message:" + said})
+	e.Component = "crictl"
+	e.AddFields(event.FieldAnswered.Bool(true))
+	return e, r.Unit == "" && ok && failed
 }
 
 // answerTooLarge is crictl or ctr whose list is larger than a message of grpc may be:
