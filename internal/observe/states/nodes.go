@@ -24,8 +24,34 @@ type nodes struct {
 	versions   []event.Event
 	hosts      []event.Event // of the kubelets whose Events are listed
 	hints      []event.Event // see addHint
-	pending    []event.Event // changes of the Ready condition that the kubelet's events tell
+	pending    []change      // of the Ready condition, as the kubelet's events tell
+	starts     []moment      // of the kubelet, by its own events
 	listed     int           // events so far
+}
+
+// change is the node becoming Ready or NotReady.
+type change struct {
+	event event.Event
+	when  moment
+}
+
+// moment is when an event came: a time, or how long before it was listed.
+type moment struct {
+	at   event.Time
+	age  time.Duration
+	aged bool
+}
+
+// follows says that a moment comes at most a minute after a start of the kubelet, which reports
+// itself NotReady until its runtime has answered.
+func (m moment) follows(start moment) bool {
+	after := start.age - m.age
+	if m.at.Known && start.at.Known {
+		after = m.at.T.Sub(start.at.T)
+	} else if !m.aged || !start.aged {
+		return false
+	}
+	return after >= 0 && after <= time.Minute
 }
 
 // condition is one of a node's status.
@@ -126,6 +152,11 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	if node && k.name != "" {
 		n.addName(k.name)
 	}
+	oldest, aged := relativeAge(cmp.Or(k.oldest, k.age))
+	when := moment{k.first, oldest, aged}
+	if k.message == "Starting kubelet." && n.listed < maxListed { // kubectl describe names no node in it
+		n.starts = append(n.starts, when)
+	}
 	if !node && k.level != "Warning" && k.reason != "Killing" || n.listed == maxListed || len(k.quotes) == 0 {
 		return dst
 	}
@@ -166,9 +197,9 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 		e.IDs.Pod = k.namespace + "/" + k.name
 	}
 	if node && strings.HasPrefix(k.from, "kubelet") {
-		n.keepReadiness(k.reason, k.first, k.quotes)
+		n.keepReadiness(k.reason, when, k.quotes)
 		if k.last.Known && !(k.first.Known && k.last.T.Equal(k.first.T)) {
-			n.keepReadiness(k.reason, k.last, k.quotes)
+			n.keepReadiness(k.reason, moment{at: k.last}, k.quotes)
 		}
 	}
 	dst = append(dst, e)
@@ -271,10 +302,22 @@ func readiness(ready bool, at event.Time, quotes []event.Quote) event.Event {
 }
 
 // keepReadiness keeps the node becoming Ready or NotReady.
-func (n *nodes) keepReadiness(reason string, at event.Time, quotes []event.Quote) {
+func (n *nodes) keepReadiness(reason string, when moment, quotes []event.Quote) {
 	if reason == "NodeReady" || reason == "NodeNotReady" {
-		n.pending = append(n.pending, readiness(reason == "NodeReady", at, quotes))
+		n.pending = append(n.pending, change{readiness(reason == "NodeReady", when.at, quotes), when})
 	}
+}
+
+// appendReadiness appends the changes that the kubelet's events tell, and says which are those of
+// its start.
+func (n *nodes) appendReadiness(dst []event.Event) []event.Event {
+	for _, c := range n.pending {
+		if c.event.Kind == event.KindNodeNotReady && slices.ContainsFunc(n.starts, c.when.follows) {
+			c.event.AddFields(event.FieldNever.Bool(true))
+		}
+		dst = append(dst, c.event)
+	}
+	return dst
 }
 
 // finishFile tells conditions of all nodes, and what only one node can have.
@@ -293,7 +336,7 @@ func (n *nodes) finishFile(dst []event.Event) []event.Event {
 		}
 	}
 	if one {
-		dst = append(append(append(dst, n.versions...), n.hosts...), n.pending...)
+		dst = n.appendReadiness(append(append(dst, n.versions...), n.hosts...))
 	}
 	return n.appendHint(dst)
 }
