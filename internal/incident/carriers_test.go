@@ -194,12 +194,16 @@ func aggregators() []form {
 
 // tags are the syslog tags under which a kubelet writes when something else starts it.
 func tags() (all []form) {
+	plain := stamped("2006-01-02T15:04:05.000000-07:00")
+	all = append(all, line("no-backslashes", func(e entry, i int) string { // a page shows Markdown
+		return strings.ReplaceAll(plain(e, i), `\"`, `"`)
+	}))
 	for _, tag := range []string{"docker", "env", "kubelet-wrapper", "hyperkube", "origin-node", "atomic-openshift-node", "k3s", "rke2", "start-node.sh"} {
 		all = append(all, line("tag-"+tag, func(e entry, i int) string {
 			if e.unit == "kubelet" && klogTime.MatchString(e.msg) {
 				e.unit = tag
 			}
-			return stamped("2006-01-02T15:04:05.000000-07:00")(e, i)
+			return plain(e, i)
 		}))
 	}
 	return all

@@ -105,7 +105,7 @@ func nameRelayedUnit(rec *event.Record) {
 	if rec.Caller == "" || daemon.Writer(rec.Unit) == daemon.Kubelet.Component {
 		return
 	}
-	if daemon.IsKubeletFile(rec.Caller) || daemon.IsKubeletText(rec.Text) {
+	if daemon.IsKubeletFile(rec.Caller) || daemon.IsKubeletText(rec.Text) || daemon.IsKubeletText(rec.Value("err")) {
 		rec.Unit = daemon.Kubelet.Component
 	}
 }

@@ -269,7 +269,8 @@ func (b begun) isOver(e *event.Event) bool {
 	case event.KindNetworkNotReady:
 		return e.Start.T.Before(b.network)
 	case event.KindImageFSFailed:
-		return e.FieldText(event.FieldDeadline) != "true" && e.Start.Known && e.Start.T.Before(b.images)
+		first := e.FieldText(event.FieldAgain) != "true" && b.isStarting(e)
+		return e.FieldText(event.FieldDeadline) != "true" && e.Start.Known && (first || e.Start.T.Before(b.images))
 	case event.KindAPIFailed:
 		return e.FieldText(event.FieldReason) == "not-found" && (e.Start.T.Before(b.node) || b.isStarting(e))
 	}
@@ -579,7 +580,7 @@ func isRoutine(e *event.Event) bool {
 		if state == "" && waits != "" { // a stack that somebody printed
 			return false
 		}
-		known = known || e.FieldText(event.FieldStack) != "" && strings.HasPrefix(e.Source, "kernel") || isCrowd(e)
+		known = known || strings.HasPrefix(e.Source, "kernel") || isCrowd(e) // the kernel tells of none that it was not told to
 		return state != "D" || !known && !slices.Contains(chainOfCalls, e.Component)
 	case event.KindProcess:
 		state := e.FieldText(event.FieldState)

@@ -4,6 +4,9 @@
 package session
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/parse"
@@ -14,6 +17,7 @@ type Commands struct {
 	counts  counts
 	certs   certificates
 	missing []states.Missing
+	shown   []states.Task // by crictl inspect
 	silent  parse.Section // the last command, where it looked for a process and printed nothing
 }
 
@@ -31,6 +35,9 @@ func (c *Commands) Take(s *parse.Section) (all []event.Event) {
 	}
 	c.counts.add(command, s.Number, s.Limit, s.Quote, s.Counted)
 	c.certs.take(command, s)
+	if task, ok := inspected(command, s.First); ok {
+		c.shown = append(c.shown, task)
+	}
 	all = append(all, askedUnits(command, s.Quote, s.First)...)
 	// an answer without a line is whole where another command follows
 	if c.silent.Sought.Program != "" && s.Command != "" {
@@ -50,5 +57,7 @@ func (c *Commands) Take(s *parse.Section) (all []event.Event) {
 // Finish returns the events that need all commands of the file, and the containers that its
 // listings show.
 func (c *Commands) Finish(tasks []states.Task) []event.Event {
+	tasks = slices.Concat(tasks, c.shown)
+	slices.SortStableFunc(tasks, func(a, b states.Task) int { return cmp.Compare(a.Quote.Pos.Line, b.Quote.Pos.Line) })
 	return append(append(c.counts.finish(), c.certs.finish()...), states.LostExits(tasks, c.missing)...)
 }

@@ -79,7 +79,7 @@ func valueEnd(s string) int {
 	}
 	switch s[0] {
 	case '"':
-		if end := lines.QuoteEnd(s, 1); end >= 0 {
+		if end := looseQuoteEnd(s, 1); end >= 0 {
 			return end + 1
 		}
 		return len(s)
@@ -103,6 +103,33 @@ func valueEnd(s string) int {
 	return len(s)
 }
 
+// looseQuoteEnd is [lines.QuoteEnd], also for a value whose own quotes a page of Markdown has taken
+// the backslashes of: such a quote does not end it that stands before a word, and what ends it
+// stands before the next pair or at the end.
+//
+//	"StopPodSandbox for "4498f5a09d78" failed" error="context deadline exceeded"
+func looseQuoteEnd(s string, from int) int {
+	first := lines.QuoteEnd(s, from)
+	if first < 0 || first+1 == len(s) || s[first+1] == ' ' {
+		return first
+	}
+	for end := first; end >= 0; end = lines.QuoteEnd(s, end+1) {
+		if beginsPair(s[end+1:]) {
+			return end
+		}
+	}
+	if strings.Count(s[first:], `"`)%2 == 0 { // each opens or closes a word of the value, which was cut
+		return -1
+	}
+	return first
+}
+
+// beginsPair says that a blank and key= follow, or nothing.
+func beginsPair(s string) bool {
+	key, _, found := strings.Cut(strings.TrimPrefix(s, " "), "=")
+	return s == "" || s[0] == ' ' && found && key != "" && !strings.ContainsAny(key, " \"\\")
+}
+
 // parseLogrus reads the pairs of a logrus line, from the level on. Open says
 // that the last quoted value is not closed: the line was cut. Bounds are offsets
 // of s; the offsets of text they fall on are returned in the same order.
@@ -119,7 +146,7 @@ func parseLogrus(s string, bounds []int) (text string, fields []event.Pair, offs
 		if quoted {
 			at++
 			value = value[1:]
-			if closed := len(value) > 0 && lines.QuoteEnd(value, 0) == len(value)-1; closed {
+			if closed := len(value) > 0 && looseQuoteEnd(value, 0) == len(value)-1; closed {
 				value = value[:len(value)-1]
 			} else {
 				open = true

@@ -864,9 +864,8 @@ func podOf(r *event.Record) string {
 		}
 		return pod
 	}
-	old, _ := scan.Between(r.Message(), `pod "`, `"`)
-	old, _, ok := strings.Cut(old, "(")
-	if !ok {
+	old, _, ok := strings.Cut(scan.After(r.Message(), `pod "`, `pod \"`), "(")
+	if !ok || strings.Contains(old, `"`) {
 		return ""
 	}
 	return podNamed(old)
