@@ -172,6 +172,8 @@ var traceLiterals = []string{
 	"BUG: unable to handle", "kernel NULL pointer dereference", "general protection fault", "kernel BUG at ",
 	"divide error: ", "invalid opcode: ", "stack segment: ", "double fault: ",
 	"Unable to handle kernel", "Internal error: Oops", "Oops: 00", "Oops: Kernel ", "soft lockup", "hard LOCKUP", "detected stall", "NMI backtrace for cpu ", "Task dump for CPU ",
+	// where the head of one is lost
+	"schedule+0x", "schedule_preempt_disabled+0x", "schedule_timeout+0x",
 	// what comes before one that somebody pasted
 	"cat /proc/", " TASK: f", "sched:sched_switch:",
 }

@@ -55,7 +55,7 @@ type kernelTrace struct {
 	traced   bool        // its "Call Trace:" was seen
 	pasted   bool        // it is no log of the kernel's: frames may have no offset
 	bare     bool        // its head is no more than a number: a word alone is no frame
-	beheaded bool        // its first line is the one with the work of a kworker
+	beheaded bool        // its first line is the one with the work of a kworker, or a frame
 	stray    int         // lines in a row that are no part of it
 	blocked  time.Duration
 	watched  bool        // the watchdog for hung tasks printed it, and it hangs for long
@@ -135,6 +135,11 @@ func (k *KernelTraces) Add(r *event.Record) {
 	}
 	if t == nil && strings.HasPrefix(text, workLine) {
 		k.beginTrace(caller, &kernel.Task{Comm: "kworker"}, r, quote)
+		t = k.open[caller]
+		t.beheaded = true
+	}
+	if t == nil && beginsAsleep(text) {
+		k.beginTrace(caller, &kernel.Task{}, r, quote)
 		t = k.open[caller]
 		t.beheaded = true
 	}
@@ -377,8 +382,9 @@ func (t *kernelTrace) addWorkFunction() {
 // workLine begins the line between the head of a kworker and its stack, while it is at work.
 const workLine = "Workqueue: "
 
-// sleepsAtWork says that a kworker of which the line with the state is lost sleeps, as its stack
-// shows: it waits then for something that its work needs. What prints a stack of its own runs.
+// sleepsAtWork says that a task of which the line with the state is lost sleeps, as its stack shows,
+// and no signal wakes it: it waits for something that its work needs. What prints a stack of its
+// own runs.
 func sleepsAtWork(s *samples.Sample) bool {
 	frames := strings.Fields(s.Stack)
 	has := func(names ...string) bool {
@@ -386,8 +392,18 @@ func sleepsAtWork(s *samples.Sample) bool {
 			return slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(f, name) })
 		})
 	}
-	return has("schedule", "__schedule", "io_schedule") && !has("dump_stack", "show_stack")
+	return has("schedule", "__schedule", "io_schedule") && !has("dump_stack", "show_stack") && !slices.ContainsFunc(frames, samples.IsInterruptible)
 }
+
+// beginsAsleep says that a line is the innermost frame of a task that sleeps: what the kernel prints
+// of one that runs begins otherwise. Whose stack it is stood in a line that somebody left out.
+func beginsAsleep(text string) bool {
+	function, _, ok := kernel.ReadFrame(text)
+	return ok && slices.Contains(sleepFrames, function)
+}
+
+// sleepFrames are the functions by which a task sleeps (kernel/sched/core.c).
+var sleepFrames = []string{"__schedule", "schedule", "schedule_preempt_disabled", "schedule_timeout", "io_schedule", "io_schedule_timeout"}
 
 const maxCall = 4096 // above are the numbers of exceptions, which are negative
 

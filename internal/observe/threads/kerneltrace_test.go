@@ -70,7 +70,8 @@ func FuzzKernelTraces(f *testing.F) {
 		}
 		lines := bytes.Split(text, []byte("\n"))
 		for _, e := range kernelTraces(t, "dmesg", text) {
-			beheaded := strings.HasPrefix(e.FieldText(event.FieldTarget), "Workqueue: ") // the number stood in a line that is lost
+			// the number stood in a line that is lost
+			beheaded := strings.HasPrefix(e.FieldText(event.FieldTarget), "Workqueue: ") || e.FieldText(event.FieldComm) == ""
 			require.True(t, e.IDs.TID != 0 || beheaded || e.Kind == event.KindOops || e.Kind == event.KindPanic || e.Kind == event.KindCgroupMemory)
 			require.NotEmpty(t, e.Evidence)
 			require.Equal(t, "kernel.log", e.Source)

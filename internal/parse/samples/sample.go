@@ -455,12 +455,16 @@ var interruptible = []string{
 	"sigsuspend",
 }
 
+// IsInterruptible says that a task which sleeps in a function of the kernel wakes up for a signal:
+// it is never in state D there.
+func IsInterruptible(function string) bool { return lines.StartsWith(function, interruptible...) }
+
 // correctCall undoes what the samplers get wrong.
 func (s *Sample) correctCall() {
 	if s.Kernel { // /proc/PID/syscall says 0, which is the number of read
 		s.Syscall, s.Number, s.HasNumber, s.Args = "", 0, false, ""
 	}
-	if s.State == "D" && lines.StartsWith(s.WChan, interruptible...) {
+	if s.State == "D" && IsInterruptible(s.WChan) {
 		s.State = "S"
 	}
 }
