@@ -405,7 +405,7 @@ func hasFailed(e *event.Event) bool {
 	case "StartContainer": // mostly its program is not there
 		return slices.ContainsFunc(startFailures, func(text string) bool { return strings.Contains(e.FieldText(event.FieldError), text) })
 	}
-	return e.Component == "cri" // crictl: who asks for it at a prompt shows that it does not go
+	return e.Component == "cri" // crictl: somebody asked for it at a prompt
 }
 
 // startFailures are in errors of a start that the node is to blame for.
@@ -580,7 +580,7 @@ func isRoutine(e *event.Event) bool {
 		if state == "" && waits != "" { // a stack that somebody printed
 			return false
 		}
-		known = known || strings.HasPrefix(e.Source, "kernel") || isCrowd(e) // the kernel tells of none that it was not told to
+		known = known || strings.HasPrefix(e.Source, "kernel") || isCrowd(e) // the kernel prints a task in D when it hangs, or when somebody asks
 		return state != "D" || !known && !slices.Contains(chainOfCalls, e.Component)
 	case event.KindProcess:
 		state := e.FieldText(event.FieldState)

@@ -103,9 +103,9 @@ func valueEnd(s string) int {
 	return len(s)
 }
 
-// looseQuoteEnd is [lines.QuoteEnd], also for a value whose own quotes a page of Markdown has taken
-// the backslashes of: such a quote does not end it that stands before a word, and what ends it
-// stands before the next pair or at the end.
+// looseQuoteEnd is [lines.QuoteEnd], also for a value whose own quotes have lost their backslashes
+// on a page of Markdown. A quote that a word follows does not end the value; the one that ends it
+// stands before the next pair, or at the end.
 //
 //	"StopPodSandbox for "4498f5a09d78" failed" error="context deadline exceeded"
 func looseQuoteEnd(s string, from int) int {

@@ -162,7 +162,7 @@ var brokenFile = []string{"unable to load client CA", "does not contain any vali
 // startWords say the reasons in words; the error itself says the others.
 var startWords = map[string]string{
 	"config":         "it does not accept its configuration, or does not find it",
-	"cgroup-missing": "the node has not the cgroups of version 1 that it needs",
+	"cgroup-missing": "the node lacks the cgroups of version 1 that it needs",
 	"cgroup-v1":      "it refuses a node with cgroup v1", "swap": "it refuses a node with swap",
 	"cgroup-driver": "its cgroup driver is not the runtime's", "flag": "it does not know a flag",
 	"state":       "a file in which it keeps the state of CPUs, memory or pods is damaged, or does not fit its configuration",
