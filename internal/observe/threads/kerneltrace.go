@@ -382,9 +382,9 @@ func (t *kernelTrace) addWorkFunction() {
 // workLine begins the line between the head of a kworker and its stack, while it is at work.
 const workLine = "Workqueue: "
 
-// sleepsAtWork says that a task of which the line with the state is lost sleeps, as its stack shows,
-// and no signal wakes it: it waits for something that its work needs. What prints a stack of its
-// own runs.
+// sleepsAtWork says that a task of which the line with the state is lost sleeps, as its stack
+// shows, and no signal wakes it: it waits for something that its work needs. What prints a stack of
+// its own runs.
 func sleepsAtWork(s *samples.Sample) bool {
 	frames := strings.Fields(s.Stack)
 	has := func(names ...string) bool {
@@ -395,8 +395,8 @@ func sleepsAtWork(s *samples.Sample) bool {
 	return has("schedule", "__schedule", "io_schedule") && !has("dump_stack", "show_stack") && !slices.ContainsFunc(frames, samples.IsInterruptible)
 }
 
-// beginsAsleep says that a line is the innermost frame of a task that sleeps: what the kernel prints
-// of one that runs begins otherwise. Whose stack it is stood in a line that somebody left out.
+// beginsAsleep says that a line is the innermost frame of a task that sleeps. The stack of a task
+// that runs begins with another function. The line that names the task was left out.
 func beginsAsleep(text string) bool {
 	function, _, ok := kernel.ReadFrame(text)
 	return ok && slices.Contains(sleepFrames, function)
