@@ -224,6 +224,7 @@ const (
 	FieldUnsure         Key = "unsure"
 	FieldUnit           Key = "unit"
 	FieldUnmoved        Key = "unmoved"
+	FieldUnready        Key = "unready"
 	FieldUnreaped       Key = "unreaped"
 	FieldUsage          Key = "usage"
 	FieldUsedPercent    Key = "used_percent"

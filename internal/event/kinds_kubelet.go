@@ -70,6 +70,7 @@ var lostRuntime = []FieldInfo{
 	text(FieldRuns, "the runtime whose process runs, and has been ready, although the file of its socket is not there; gone is absent then"),
 	truth(FieldAlive, "whether a process of that runtime ran at the time of the call: it does not listen, and has not ended; absent otherwise"),
 	truth(FieldCut, "whether the connection broke during the call"),
+	truth(FieldUnready, "whether the runtime answered that it has not yet read the state of its containers"),
 	truth(FieldRestarting, "whether somebody restarted that runtime at the time of the call, and it served again within seconds; absent otherwise"),
 }
 

@@ -14,13 +14,19 @@ const longestShort = 20 * time.Second
 
 // MarkRestarting marks the calls that broke, or found nobody, while a runtime was restarted:
 // somebody had asked for that, and it served again within seconds. So they look on every node. A
-// call that is told of for longer stays as it is. The events are in the order of time.
+// call that is told of for longer stays as it is. A runtime that answers that it is not ready yet
+// needs nobody who asked: so each start looks. The events are in the order of time.
 func MarkRestarting(events, restarted []*event.Event) {
 	all := findShortRestarts(events, restarted)
-	if len(all) == 0 {
+	starts := findShortStarts(events)
+	if len(all) == 0 && len(starts) == 0 {
 		return
 	}
 	for _, e := range events {
+		if e.FieldText(event.FieldUnready) == "true" && e.Start.Known && starts.cover(e.Start.T, e.Last().T) {
+			e.AddFields(event.FieldRestarting.Bool(true))
+			continue
+		}
 		runtime := e.FieldText(event.FieldGone)
 		if runtime == "" && e.FieldText(event.FieldCut) != "true" || !e.Start.Known {
 			continue
@@ -37,6 +43,16 @@ type shortRestarts []timespan
 
 // timespan is what lies between two moments.
 type timespan struct{ from, until time.Time }
+
+// sort puts the times in the order of their beginnings, and lets each end with the latest end.
+func (s shortRestarts) sort() {
+	slices.SortFunc(s, func(a, b timespan) int { return a.from.Compare(b.from) })
+	for i := range s[min(1, len(s)):] {
+		if s[i].until.After(s[i+1].until) {
+			s[i+1].until = s[i].until
+		}
+	}
+}
 
 // cover says that one of the times holds all from a moment until another.
 func (s shortRestarts) cover(from, until time.Time) bool {
@@ -62,13 +78,21 @@ func findShortRestarts(events, restarted []*event.Event) map[string]shortRestart
 		}
 	}
 	for _, s := range all {
-		slices.SortFunc(s, func(a, b timespan) int { return a.from.Compare(b.from) })
-		for i := range s[1:] {
-			if s[i].until.After(s[i+1].until) {
-				s[i+1].until = s[i].until
-			}
+		s.sort()
+	}
+	return all
+}
+
+// findShortStarts finds the times in which containerd begins to serve: from its first line until
+// its clients no longer say what they met before it was ready.
+func findShortStarts(events []*event.Event) (all shortRestarts) {
+	for _, e := range events {
+		isStart := e.Kind == event.KindDaemonBoot && !e.Open && e.FieldText(event.FieldDaemon) == "containerd"
+		if isStart && e.Start.Known && e.Duration() <= longestShort {
+			all = append(all, timespan{e.Start.T, e.Last().T.Add(staleError)})
 		}
 	}
+	all.sort()
 	return all
 }
 

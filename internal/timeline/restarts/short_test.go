@@ -40,3 +40,14 @@ func TestMarkRestartingMarksWhatMeetsAShortRestart(t *testing.T) {
 		require.Equal(t, c.marked, call.FieldText(event.FieldRestarting) == "true", name)
 	}
 }
+
+// A containerd that has not read the state of its containers yet says so at each start; long after
+// one it is a sign.
+func TestMarkRestartingMarksWhatMeetsAStart(t *testing.T) {
+	for at, marked := range map[time.Duration]bool{-time.Second: false, time.Second: true, 10 * time.Second: true, time.Minute: false} {
+		boot, call := unitEvent(event.KindDaemonBoot, 0), unitEvent(event.KindCRIError, at)
+		boot.End, call.Fields = event.At(boot.Start.T.Add(2*time.Second)), []event.Field{event.FieldUnready.Bool(true)}
+		MarkRestarting([]*event.Event{boot, call}, nil)
+		require.Equal(t, marked, call.FieldText(event.FieldRestarting) == "true", at)
+	}
+}

@@ -23,6 +23,10 @@ import (
 //	cannot connect to Docker endpoint                                                                   (go-dockerclient, kubelet ≤ 1.5)
 //	Error response from daemon: grpc: the connection is unavailable                                     (docker 1.11 to 17.12, which has lost containerd)
 //	error reading from server: EOF; … read: connection reset by peer; transport is closing (grpc ≤ 1.36)
+//
+// Unready says that containerd answers, and has not yet read the state of its containers (code Unknown, Unavailable from 2.0 on):
+//
+//	rpc error: code = Unknown desc = server is not initialized yet
 func LostRuntime(reason string) []event.Field {
 	switch {
 	case scan.ContainsAny(reason, []string{"Cannot connect to the Docker daemon", "annot connect to Docker endpoint"}):
@@ -47,6 +51,8 @@ func LostRuntime(reason string) []event.Field {
 		return []event.Field{event.FieldGone.Text(daemon.RuntimeOf(strings.TrimSuffix(name, "_engine"))), event.FieldNoFile.Bool(true)}
 	case scan.ContainsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):
 		return []event.Field{event.FieldCut.Bool(true)}
+	case strings.Contains(reason, "server is not initialized yet"):
+		return []event.Field{event.FieldUnready.Bool(true)}
 	}
 	return nil
 }
