@@ -59,6 +59,7 @@ var layers = map[string]layer{
 	"internal/parse/stamp": {
 		[]string{"internal/event", "internal/parse/lines"}, "a stamp is written alike in all formats",
 	},
+	"internal/parse/pairs":  {[]string{"internal/event", "internal/parse/lines"}, "klog and logrus write pairs alike in all carriers"},
 	"internal/parse/tailed": {nil, "a line that stands between logs is none of theirs"},
 	"internal/parse/kernel": {
 		[]string{"internal/parse/lines"}, "what a kernel calls its functions and system calls is the same in all formats",
@@ -72,7 +73,7 @@ var layers = map[string]layer{
 	},
 	"internal/parse/logs": {
 		[]string{
-			"internal/event", "internal/parse/lines", "internal/parse/stamp",
+			"internal/event", "internal/parse/lines", "internal/parse/stamp", "internal/parse/pairs",
 			"internal/parse/kernel", "internal/parse/tailed", // whose lines they are that name no writer
 			"internal/parse/journal",
 		},

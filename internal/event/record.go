@@ -15,7 +15,13 @@ import (
 type Pos struct {
 	File string // path inside the bundle, slash-separated
 	Line int    // 1-based; 0 means the file as a whole
+	// Message is which one it is of the messages that stand on one line, because a page or a chat
+	// took the line breaks away; 0 is the first, and of every other line the only one.
+	Message int
 }
+
+// WholeLine is the place without the message in its line.
+func (p Pos) WholeLine() Pos { return Pos{File: p.File, Line: p.Line} }
 
 // String is "file:line", or the file alone.
 func (p Pos) String() string {

@@ -200,6 +200,12 @@ func tags() (all []form) {
 			return plain(e, i) // which is no JSON without them
 		}
 		return strings.ReplaceAll(plain(e, i), `\"`, `"`)
+	}), export("joined", func(entries []entry) string { // a page took the line breaks away
+		var text strings.Builder
+		for i, e := range entries {
+			text.WriteString(plain(e, i) + []string{" ", " ", "\n\n"}[i%3])
+		}
+		return text.String()
 	}))
 	for _, tag := range []string{"docker", "env", "kubelet-wrapper", "hyperkube", "origin-node", "atomic-openshift-node", "k3s", "rke2", "start-node.sh"} {
 		all = append(all, line("tag-"+tag, func(e entry, i int) string {

@@ -175,13 +175,13 @@ func (w *lineWatch) noteEvent(e *event.Event) {
 // belongs to.
 func (w *lineWatch) isMadeOfLine(e *event.Event) bool {
 	return slices.ContainsFunc(e.Evidence, func(q event.Quote) bool {
-		return q.Pos == w.at || w.joint && q.Pos.File == w.at.File && q.Pos.Line >= w.from && q.Pos.Line <= w.to
+		return q.Pos.WholeLine() == w.at || w.joint && q.Pos.File == w.at.File && q.Pos.Line >= w.from && q.Pos.Line <= w.to
 	})
 }
 
 // quotesLine says whether a line is among quotes.
 func quotesLine(quotes []event.Quote, at event.Pos) bool {
-	return slices.ContainsFunc(quotes, func(q event.Quote) bool { return q.Pos == at })
+	return slices.ContainsFunc(quotes, func(q event.Quote) bool { return q.Pos.WholeLine() == at })
 }
 
 // noteCall notes a system call of a trace.

@@ -191,7 +191,7 @@ func (t text) writeReadEvent(inc *incident.Incident, e *incident.ReadEvent, pos 
 	}
 	var others []event.Quote
 	for _, q := range e.Evidence {
-		if q.Pos != pos {
+		if q.Pos.WholeLine() != pos {
 			others = append(others, q)
 		}
 	}

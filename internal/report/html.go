@@ -191,7 +191,7 @@ func (p *page) quoteBlocks(all []event.Quote) (shown []quoteBlock, left int) {
 	for _, q := range kept {
 		b := quoteBlock{Quote: q}
 		if p.detail.context {
-			b.Surroundings = p.view.Context[q.Pos]
+			b.Surroundings = p.view.Context[q.Pos.WholeLine()]
 		}
 		shown = append(shown, b)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/kernel"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/pairs"
 	"github.com/plegdiag/plegdiag/internal/parse/tailed"
 )
 
@@ -38,6 +39,8 @@ func ReadLines(in lines.Input) iter.Seq2[event.Record, error] {
 			l.readFile(l.readWrapped, l.endWrappedFile)
 		case l.limit > 0 || isBroken(head):
 			l.readFile(l.readBroken, l.endWrappedFile)
+		case isJoined(head):
+			l.readFile(l.readJoined, l.endFile)
 		default:
 			l.readAhead()
 		}
@@ -110,6 +113,7 @@ type logReader struct {
 	filled   int      // its lines that are not blank
 	parts    [2]*part // messages of a container that are not whole yet, of stdout and of stderr
 	wrapped
+	message int    // of the current line, of which it has several; 0 for the first
 	boot    bool   // the kernel's lines have no stamps
 	section string // the unit of lines that name none, by the line that tail prints above them
 	// status is the unit whose systemctl status the current lines are from; empty outside of one.
@@ -244,7 +248,7 @@ func nodePrefixLength(b []byte) int {
 // newRecord is a record with what the header says. It allocates nothing.
 func (l *logReader) newRecord(n int, h *header) event.Record {
 	rec := event.Record{
-		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1 + l.more,
+		Pos: event.Pos{File: l.Path, Line: n, Message: l.message}, Lines: 1 + l.more,
 		Time: h.carrier, Uptime: h.uptime, PID: h.pid, Level: h.level,
 	}
 	if h.inner.Known {
@@ -292,7 +296,7 @@ func (l *logReader) yieldMessage(rec event.Record, h *header, msg string) bool {
 		if strings.HasSuffix(msg, "=<") { // klog writes a value of several lines as a block
 			return l.holdMessage(&held{rec: rec, body: klog, bare: !h.carried, raw: []byte(msg)})
 		}
-		rec.Text, rec.Fields = parseKlog(msg)
+		rec.Text, rec.Fields = pairs.ParseKlog(msg)
 	case logrus:
 		return l.readLogrus(rec, h, msg)
 	default:
@@ -332,7 +336,7 @@ func (l *logReader) yieldSkip(first, n int, format string, args ...any) bool {
 // shape. B is raw without its colours.
 func (l *logReader) readContinuation(n int, raw, b []byte, s *scannedLine) bool {
 	rec := event.Record{
-		Pos: event.Pos{File: l.Path, Line: n}, Lines: 1 + l.more,
+		Pos: event.Pos{File: l.Path, Line: n, Message: l.message}, Lines: 1 + l.more,
 		Time: l.last.time, Unit: cmp.Or(l.last.unit, l.section), Host: l.last.host, PID: l.last.pid,
 	}
 	if rec.Unit == "systemd" && l.last.pid == 1 && len(b) > 0 && (b[0] == ' ' || b[0] == '\t') { // whose messages have one line each
@@ -368,7 +372,7 @@ func (l *logReader) readContinuation(n int, raw, b []byte, s *scannedLine) bool 
 		rec.Raw = lines.Clip(raw)
 	}
 	rec.Text = lines.UndoEscapes(rec.Text)
-	if text, fields := parseKlog(rec.Text); len(fields) > 0 && rec.Unit == "" {
+	if text, fields := pairs.ParseKlog(rec.Text); len(fields) > 0 && rec.Unit == "" {
 		rec.Text, rec.Fields = text, fields // a message of klog without its header, as pages of logs show it
 	}
 	if l.status != "" {
@@ -412,16 +416,16 @@ type held struct {
 }
 
 // readLogrus finishes a wanted logrus record, or holds it when its message goes on elsewhere.
-func (l *logReader) readLogrus(rec event.Record, h *header, pairs string) bool {
-	text, fields, _, open := parseLogrus(pairs, nil)
-	if !open && !(strings.HasSuffix(pairs, ` \`) && !h.carried) {
+func (l *logReader) readLogrus(rec event.Record, h *header, written string) bool {
+	text, fields, _, open := pairs.ParseLogrus(written, nil)
+	if !open && !(strings.HasSuffix(written, ` \`) && !h.carried) {
 		if rec.Text, rec.Fields = text, fields; h.child {
 			unpackChild(&rec)
 		}
 		return l.yieldRecord(rec)
 	}
 	return l.holdMessage(&held{
-		rec: rec, body: logrus, bare: !h.carried, raw: []byte(pairs), quoted: open, bounds: []int{0}, pieces: []event.Pos{rec.Pos},
+		rec: rec, body: logrus, bare: !h.carried, raw: []byte(written), quoted: open, bounds: []int{0}, pieces: []event.Pos{rec.Pos},
 	})
 }
 
@@ -435,9 +439,9 @@ func unpackChild(rec *event.Record) {
 	}
 	switch said := rec.Text[h.msg:]; h.body {
 	case klog:
-		rec.Text, rec.Fields = parseKlog(said)
+		rec.Text, rec.Fields = pairs.ParseKlog(said)
 	case logrus:
-		rec.Text, rec.Fields, _, _ = parseLogrus(said, nil)
+		rec.Text, rec.Fields, _, _ = pairs.ParseLogrus(said, nil)
 	}
 }
 
@@ -603,10 +607,10 @@ func (l *logReader) closeAll() bool {
 // closeHeld emits one message, whole or cut.
 func (l *logReader) closeHeld(o *held) bool {
 	if o.body == klog {
-		o.rec.Text, o.rec.Fields = parseKlog(string(o.raw))
+		o.rec.Text, o.rec.Fields = pairs.ParseKlog(string(o.raw))
 		return l.yieldRecord(o.rec)
 	}
-	text, fields, offsets, open := parseLogrus(string(o.raw), o.bounds)
+	text, fields, offsets, open := pairs.ParseLogrus(string(o.raw), o.bounds)
 	rec := o.rec
 	rec.Text, rec.Fields = text, fields
 	rec.Pieces = o.piecesAt(offsets)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/pairs"
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
@@ -44,7 +45,7 @@ func parseTerminal(s string) (text string, fields []event.Pair) {
 		}
 		at += i + 1
 		if rest := s[at:]; isPairs(rest) {
-			return strings.TrimRight(s[:at], " "), readPairs(rest)
+			return strings.TrimRight(s[:at], " "), pairs.Read(rest)
 		}
 	}
 }
@@ -55,7 +56,7 @@ func isPairs(s string) bool {
 		return false
 	}
 	for {
-		key, _, rest, ok := cutPair(s)
+		key, _, rest, ok := pairs.Cut(s)
 		if !ok {
 			return true
 		}

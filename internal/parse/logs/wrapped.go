@@ -31,7 +31,7 @@ type wrapped struct {
 	held    bool   // the message is read now
 	going   bool   // the last line is as wide as the terminal
 	last    int    // the width of the last line, without blanks at its end
-	more    int    // lines beyond the first of the message that is read now
+	more    int    // lines beyond the first of the message that is read now; -1 where its line is counted
 }
 
 // wrapHead is how much of a file shows its width, in bytes.
@@ -165,7 +165,7 @@ func (l *logReader) quoteLine(raw []byte) string {
 
 // placeWrapped says of a record that was joined where its pieces stand.
 func (w *wrapped) placeWrapped(rec *event.Record) {
-	if w.more == 0 || rec.Pieces != nil {
+	if w.more <= 0 || rec.Pieces != nil {
 		return
 	}
 	header := max(0, len(w.text)-len(rec.Text))

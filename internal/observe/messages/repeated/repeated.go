@@ -24,7 +24,8 @@ import (
 //	Error response from daemon: grpc: the connection is unavailable                                     (docker 1.11 to 17.12, which has lost containerd)
 //	error reading from server: EOF; … read: connection reset by peer; transport is closing (grpc ≤ 1.36)
 //
-// Unready says that containerd answers, and has not yet read the state of its containers (code Unknown, Unavailable from 2.0 on):
+// Unready says that containerd answers, and has not yet read the state of its containers (code
+// Unknown, Unavailable from 2.0 on):
 //
 //	rpc error: code = Unknown desc = server is not initialized yet
 func LostRuntime(reason string) []event.Field {

@@ -1,4 +1,6 @@
-package logs
+// Package pairs reads the messages of klog and logrus, which end in key=value pairs, without their
+// headers.
+package pairs
 
 import (
 	"strconv"
@@ -8,9 +10,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
-// parseKlog reads what follows a klog header: plain text, or, since
-// Kubernetes 1.19, "message" key="value" n=3.
-func parseKlog(s string) (text string, fields []event.Pair) {
+// ParseKlog reads what follows a klog header: plain text, or, since Kubernetes 1.19, "message"
+// key="value" n=3. Of plain text, all is text, and there are no fields.
+func ParseKlog(s string) (text string, fields []event.Pair) {
 	if s == "" || s[0] != '"' {
 		return s, nil
 	}
@@ -22,14 +24,14 @@ func parseKlog(s string) (text string, fields []event.Pair) {
 	if rest != "" && !strings.Contains(rest, "=") {
 		return s, nil
 	}
-	return unquote(s[1:end]), readPairs(rest)
+	return unquote(s[1:end]), Read(rest)
 }
 
-// readPairs reads key=value after key=value: a value is quoted, a bracketed
+// Read gives the fields of a text, key=value after key=value: a value is quoted, a bracketed
 // structure, or a word. A word without = becomes a key without a value, so that nothing is lost.
-func readPairs(s string) (fields []event.Pair) {
+func Read(s string) (fields []event.Pair) {
 	for {
-		key, value, rest, ok := cutPair(s)
+		key, value, rest, ok := Cut(s)
 		if !ok {
 			return fields
 		}
@@ -53,8 +55,9 @@ func blockValue(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// cutPair cuts the first pair off s; the value is still as written.
-func cutPair(s string) (key, value, rest string, ok bool) {
+// Cut cuts the first pair off s; the value is still as written, with its quotes. Ok is false where
+// nothing but blanks is left.
+func Cut(s string) (key, value, rest string, ok bool) {
 	s = strings.TrimLeft(s, " ")
 	if s == "" {
 		return "", "", "", false
@@ -130,14 +133,14 @@ func beginsPair(s string) bool {
 	return s == "" || s[0] == ' ' && found && key != "" && !strings.ContainsAny(key, " \"\\")
 }
 
-// parseLogrus reads the pairs of a logrus line, from the level on. Open says
+// ParseLogrus reads the pairs of a logrus line, from the level on. Open says
 // that the last quoted value is not closed: the line was cut. Bounds are offsets
 // of s; the offsets of text they fall on are returned in the same order.
-func parseLogrus(s string, bounds []int) (text string, fields []event.Pair, offsets []int, open bool) {
+func ParseLogrus(s string, bounds []int) (text string, fields []event.Pair, offsets []int, open bool) {
 	all := s
 	offsets = make([]int, 0, len(bounds))
 	for {
-		key, value, rest, ok := cutPair(s)
+		key, value, rest, ok := Cut(s)
 		if !ok {
 			break
 		}

@@ -1,0 +1,47 @@
+package logs_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/parsetest"
+)
+
+// TestLinesOfAPage: a page took the line breaks away. Each message has its own time, and the number
+// of the line that it stands on; what quotes another program's line is one message.
+func TestLinesOfAPage(t *testing.T) {
+	const (
+		journal = `Nov 08 09:33:14 node-1 kubelet[2917]: E1108 09:33:14.540000    2917 kubelet.go:2412] "Skipping pod synchronization" err="PLEG is not healthy: pleg was last seen active 3m0.5s ago; threshold is 3m0s"`
+		kernel  = `Nov 08 09:34:00 node-1 kernel: INFO: task containerd:1234 blocked for more than 120 seconds.`
+		klog    = `E1108 09:33:20.540000    2917 remote_runtime.go:394] "ListContainers with filter from runtime service failed" err="rpc error: code = DeadlineExceeded"`
+		quoting = `E1108 09:33:21.000000    2917 pod_workers.go:191] Error syncing pod: main: E1108 09:33:20.000000       1 main.go:12] cannot connect`
+		logrus  = `time="2025-11-08T09:33:14Z" level=error msg="StopContainer for \"4e7597d8\" failed" error="context deadline exceeded"`
+	)
+	for name, c := range map[string]struct {
+		format string
+		lines  []string
+		times  int
+	}{
+		"journal":                       {"journal-short", []string{journal, journal, kernel}, 3},
+		"klog":                          {"klog", []string{klog, quoting, klog}, 3},
+		"logrus":                        {"logrus", []string{logrus, logrus}, 2},
+		"behind words":                  {"text", []string{"What the node says:", logrus, logrus}, 2},
+		"klog, quoted":                  {"klog", []string{quoting}, 1},
+		"one of klog within one of it":  {"klog", []string{strings.Replace(klog, `"rpc`, `"`+logrus[:60]+`"`, 1)}, 1},
+		"a line of its own, then words": {"logrus", []string{logrus, "and the time= of it"}, 1},
+	} {
+		a := parsetest.Read(t, parsetest.Format(t, c.format), []byte("\n"+strings.Join(c.lines, " ")+"\n"), nil)
+		times := 0
+		for i, rec := range a.Records {
+			if rec.Time.Known {
+				times++
+			}
+			require.Equal(t, event.Pos{File: rec.Pos.File, Line: 2, Message: i}, rec.Pos, name)
+			require.Contains(t, strings.Join(c.lines, " "), rec.Raw, name)
+		}
+		require.Equal(t, c.times, times, name)
+	}
+}
