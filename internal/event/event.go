@@ -266,7 +266,7 @@ func Compare(a, b *Event) int {
 		return c
 	}
 	pa, pb := a.Pos(), b.Pos()
-	return cmp.Or(cmp.Compare(pa.File, pb.File), cmp.Compare(pa.Line, pb.Line), cmp.Compare(a.Kind, b.Kind))
+	return cmp.Or(cmp.Compare(pa.File, pb.File), cmp.Compare(pa.Line, pb.Line), cmp.Compare(pa.Message, pb.Message), cmp.Compare(a.Kind, b.Kind))
 }
 
 // EdgeOf says which end of an interval a text begins to tell of; Whole when none.

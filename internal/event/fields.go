@@ -162,6 +162,7 @@ const (
 	FieldPlugin         Key = "plugin"
 	FieldPodLimit       Key = "pod_limit"
 	FieldPodPtr         Key = "pod_ptr"
+	FieldPosted         Key = "posted"
 	FieldPPID           Key = "ppid"
 	FieldPrivate        Key = "private"
 	FieldProgram        Key = "program"

@@ -81,6 +81,7 @@ var nodeKinds = []KindInfo{
 		text(FieldReason, "as the API gives it"),
 		text(FieldMessage, "as the API gives it"),
 		oneOf(FieldFrom, "who logs it; absent where the API shows it", "node-controller"),
+		text(FieldPosted, "of a Ready that is Unknown: the condition that another daemon of the node, as node-problem-detector, has posted since; absent otherwise"),
 	}},
 	{Kind: KindKubeEvent, About: "an event of the API that is about a node or is a warning", IDs: []Key{FieldPod, FieldPID}, Withdrawn: []Key{"since"}, Fields: []FieldInfo{
 		text(FieldReason, "as NodeNotReady"),

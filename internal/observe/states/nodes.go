@@ -59,6 +59,7 @@ type condition struct {
 	node, kind, status, reason, message string
 	since, beat                         event.Time
 	quotes                              []event.Quote
+	poster                              *condition // posted by another daemon of the node since; nil for none
 }
 
 // nodeVersions are the fields of status.nodeInfo that are facts, with the names that kubectl
@@ -332,6 +333,7 @@ func (n *nodes) finishFile(dst []event.Event) []event.Event {
 	}
 	for i := range n.conditions {
 		if i < maxListed {
+			n.findPoster(&n.conditions[i])
 			dst = n.conditions[i].appendEvents(dst, one)
 		}
 	}
@@ -339,6 +341,25 @@ func (n *nodes) finishFile(dst []event.Event) []event.Event {
 		dst = n.appendReadiness(append(append(dst, n.versions...), n.hosts...))
 	}
 	return n.appendHint(dst)
+}
+
+// postedLate is how long after the kubelet was found silent another daemon of the node has posted
+// its condition: node-problem-detector does so every five minutes (heartbeatPeriod of its exporter).
+const postedLate = 5 * time.Minute
+
+// findPoster finds, of a node whose kubelet is silent, a condition that a daemon of the node has
+// posted since. NetworkUnavailable is set from elsewhere, too.
+func (n *nodes) findPoster(c *condition) {
+	if c.kind != "Ready" || c.status != "Unknown" || !c.since.Known {
+		return
+	}
+	for i := range n.conditions {
+		o := &n.conditions[i]
+		if o.node == c.node && o.status != "Unknown" && o.kind != "NetworkUnavailable" && o.beat.Known && o.beat.T.Sub(c.since.T) >= postedLate {
+			c.poster = o
+			return
+		}
+	}
 }
 
 // appendEvents tells a condition; of Ready, also what the kubelet said about it.
@@ -363,6 +384,10 @@ func (c *condition) appendEvents(dst []event.Event, ours bool) []event.Event {
 		of = " of " + c.node
 	}
 	e.Text = "condition " + c.kind + of + " is " + c.status + ": " + c.reason
+	if c.poster != nil {
+		e.AddText(event.FieldPosted, c.poster.kind)
+		e.Evidence = slices.Concat(c.quotes, c.poster.quotes)
+	}
 	dst = append(dst, e)
 	if c.kind != "Ready" && c.status == "True" {
 		line, writer := repeatedLine("", c.reason, c.message)
