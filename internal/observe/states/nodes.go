@@ -344,7 +344,7 @@ func (n *nodes) finishFile(dst []event.Event) []event.Event {
 }
 
 // postedLate is how long after the kubelet was found silent another daemon of the node has posted
-// its condition: node-problem-detector does so every five minutes (heartbeatPeriod of its exporter).
+// its condition: node-problem-detector does so every five minutes (heartbeatPeriod).
 const postedLate = 5 * time.Minute
 
 // findPoster finds, of a node whose kubelet is silent, a condition that a daemon of the node has
