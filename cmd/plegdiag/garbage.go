@@ -10,12 +10,12 @@ import (
 // Bounds of the garbage between two collections, in bytes and in percent of what is live. One short
 // run keeps most of what it allocates: with 200 % instead of Go's 100 it takes a tenth less time.
 // While the rules are read, next to nothing is live, and 200 % of that are several collections.
-// From 104 MB on, what is live leaves less room for garbage; with less than 32 MB of it, the
+// From 94 MB on, what is live leaves less room for garbage; with less than 32 MB of it, the
 // collections would take longer than the work.
 const (
 	maxGarbage   = 64 << 20
 	leastGarbage = 32 << 20
-	maxHeap      = 168 << 20 // of what is live and garbage, as long as leastGarbage allows it
+	maxHeap      = 158 << 20 // of what is live and garbage, as long as leastGarbage allows it
 	startPercent = 1500
 	mostPercent  = 200
 	startLive    = 4 << 20 // bytes; less is live only while the rules are read
