@@ -173,11 +173,15 @@ func relistFailed(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
-// sayGone adds to the text of a failed call that nobody was there to answer it.
+// sayGone adds to the text of a failed call that nobody was there to answer it, or nobody who was
+// ready to.
 func sayGone(e *event.Event) {
-	if name := e.FieldText(event.FieldGone); e.FieldText(event.FieldNoFile) == "true" {
+	switch name := e.FieldText(event.FieldGone); {
+	case e.FieldText(event.FieldUnready) == "true":
+		e.Text += ": containerd has not read the state of its containers yet"
+	case e.FieldText(event.FieldNoFile) == "true":
 		e.Text += ": the file of the socket of " + name + " is not there"
-	} else if name != "" {
+	case name != "":
 		e.Text += ": nobody listens on the socket of " + name
 	}
 }
