@@ -108,7 +108,7 @@ var systemdKinds = []KindInfo{
 		unitName,
 		text(FieldError, "as written"),
 	}},
-	{Kind: KindUnitStart, About: "systemd says that a runtime is ready, or the bus", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
+	{Kind: KindUnitStart, About: "systemd says that a runtime is ready, or the bus, or that the kubelet's process begins", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
 	{Kind: KindUnitStarting, About: "systemd starts a runtime, up to where it is ready, has failed or is stopped; open when nothing tells of that", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
 	{Kind: KindUnitStop, About: "systemd stops a runtime or the kubelet because it was told to", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime, backAfter,

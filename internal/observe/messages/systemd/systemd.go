@@ -65,6 +65,7 @@ var Table = table.Table{
 		{[]string{"Timed out waiting for device "}, deviceLate},
 		{runtimeJobTexts("Starting "), runtimeJob("Starting ", event.KindUnitStarting, "systemd starts ")},
 		{runtimeJobTexts("Started "), runtimeJob("Started ", event.KindUnitStart, "systemd has started ")},
+		{kubeletJobTexts("Started "), serviceJob("Started ", "kubelet", event.KindUnitStart, "systemd has started ")},
 		{[]string{"D-Bus System Message Bus"}, serviceJob("Started ", "dbus", event.KindUnitStart, "systemd has started ")},
 		{append(kubeletJobTexts("Stopping "), snapKubelets...), serviceJob("Stopping ", "kubelet", event.KindUnitStop, "systemd stops ")},
 		{snapRuntimes, serviceJob("Stopping ", "containerd", event.KindUnitStop, "systemd stops ")},
