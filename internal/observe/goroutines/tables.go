@@ -134,6 +134,8 @@ var waits = []struct {
 	// an answer is there, and cannot be given to its caller
 	{doing: "ttrpc-receive", frames: []string{"ttrpc.(*Client).getStream", "ttrpc.(*Client).receiveLoop"}, lock: true},
 	{doing: "ttrpc-send", frames: []string{"ttrpc.(*channel).send", "ttrpc.(*Client)."}},
+	{doing: "ttrpc-answer", frames: []string{"ttrpc.(*channel).send", "ttrpc.(*serverConn)."}},
+	{doing: "ttrpc-send", frames: []string{"net.(*conn).Write", "ttrpc.(*channel).send"}, state: "IO wait"}, // cut below it
 	// stuck before the request left (ttrpc#168): no shim is asked
 	{doing: "ttrpc", frames: []string{"ttrpc.(*Client).createStream"}},
 	{doing: "shim", frames: []string{"task.(*taskClient)."}},

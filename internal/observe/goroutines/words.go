@@ -80,6 +80,7 @@ var doingTexts = map[string]string{
 	"exit-lock":       "the handler of exits, waiting for the shim's service lock",
 	"reap":            "waiting to hand on the exit of a process",
 	"reap-lock":       "waiting to hand on the exit of a process",
+	"ttrpc-answer":    "answering a client",
 	"ttrpc-send":      "sending to the shim",
 	"seccomp-pipe":    "writing its seccomp filter into a pipe",
 	stuckInCall:       "stuck in a system call",
