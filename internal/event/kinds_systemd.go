@@ -39,6 +39,7 @@ const (
 	KindDescriptorLimit   Kind = "daemon.descriptor-limit"
 	KindDenied            Kind = "daemon.denied"
 	KindNoMemory          Kind = "daemon.no-memory"
+	KindMemoryShort       Kind = "daemon.memory-short"
 	KindHealthFailed      Kind = "daemon.health-failed"
 	KindScopeFailed       Kind = "systemd.scope-failed"
 	KindOperator          Kind = "operator.command"
@@ -184,6 +185,7 @@ var systemdKinds = []KindInfo{
 	{Kind: KindNoMemory, About: "the kernel had no memory for a program that was to be started", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldProgram, "that was to be started, or the shell that started it"),
 	}},
+	{Kind: KindMemoryShort, About: "a daemon of the node waits for memory time and again, and gives its caches back", IDs: ofLine},
 	{Kind: KindCgroupFailed, About: "a cgroup could not be created", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldController, "as memory"),
 		text(FieldError, "as written"),

@@ -551,11 +551,14 @@ func xfsAllocDeadlock(r *event.Record) (event.Event, bool) {
 }
 
 // pageAllocFailed is mm/page_alloc.c's line: kswapd0: page allocation failure: order:4,
-// mode:0x40c0(…). From 4.10 to 4.14 it also says that none came for ten seconds: kubelet: page
-// allocation stalls for 10004ms, order:0, mode:0x14200ca(…).
+// mode:0x40c0(…). 2.6.32 has a dot for the second colon. From 4.10 to 4.14 it also says that none
+// came for ten seconds: kubelet: page allocation stalls for 10004ms, order:0, mode:0x14200ca(…).
 func pageAllocFailed(r *event.Record) (event.Event, bool) {
 	comm, rest, ok := strings.Cut(r.Message(), ": page allocation failure: order:")
 	stalled := ""
+	if !ok {
+		comm, rest, ok = strings.Cut(r.Message(), ": page allocation failure. order:")
+	}
 	if !ok {
 		comm, rest, _ = strings.Cut(r.Message(), ": page allocation stalls for ")
 		stalled, rest, ok = strings.Cut(rest, "ms, order:")
