@@ -62,7 +62,7 @@ var Table = table.Table{
 		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure", "after reset failure", "frozen state error detected", ": timeout request ", "nvme_keep_alive_end_io", ": starting error recovery", "Reconnecting in ", "failed to connect socket", "Identify Controller failed"}, storage.NVMeTimeout},
 		{[]string{"overlayfs: failed to "}, storage.OverlayFailure},
 		{storage.DriverTexts(), storage.DriverTrouble},
-		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", "LOOP DOWN detected", ":1305 Link Down Event", " status: scsi 0x", ": Cannot continue operation", "unrecoverable I/O read error", "read error not correctable", "no available path - ", "no usable path - "}, storage.DiskLost},
+		{[]string{"uncorrectable I/O failure", ": quorum( ", ": susp-io( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", "LOOP DOWN detected", ":1305 Link Down Event", " status: scsi 0x", ": Cannot continue operation", "unrecoverable I/O read error", "read error not correctable", "no available path - ", "no usable path - "}, storage.DiskLost},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
