@@ -12,6 +12,7 @@ const (
 	KindSystemdJob        Kind = "systemd.job"
 	KindReexec            Kind = "systemd.reexec"
 	KindManagerCrash      Kind = "systemd.crash"
+	KindManagerSpins      Kind = "systemd.spins"
 	KindUnit              Kind = "systemd.unit"
 	KindUnitStart         Kind = "systemd.unit-start"
 	KindUnitStarting      Kind = "systemd.unit-starting"
@@ -38,6 +39,7 @@ const (
 	KindDescriptorLimit   Kind = "daemon.descriptor-limit"
 	KindDenied            Kind = "daemon.denied"
 	KindNoMemory          Kind = "daemon.no-memory"
+	KindMemoryShort       Kind = "daemon.memory-short"
 	KindHealthFailed      Kind = "daemon.health-failed"
 	KindScopeFailed       Kind = "systemd.scope-failed"
 	KindOperator          Kind = "operator.command"
@@ -65,6 +67,7 @@ var systemdKinds = []KindInfo{
 	{Kind: KindBusUnsupported, About: "PID 1 failed to send a bus message", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldErrno, "as written"),
 	}},
+	{Kind: KindManagerSpins, About: "the loop of PID 1 runs without end, and PID 1 sleeps for a second each time it finds that", IDs: ofLine},
 	{Kind: KindPendingReplies, About: "a client of PID 1 gave up with too many unanswered calls", IDs: ofLine},
 	{Kind: KindIntrospectTimeout, About: "PID 1 did not answer Introspect, the simplest call on the bus", IDs: ofLine},
 	{Kind: KindCookie, About: "a bus cookie of PID 1, read in a debugger or a trace", IDs: ofLine, Fields: []FieldInfo{
@@ -182,6 +185,7 @@ var systemdKinds = []KindInfo{
 	{Kind: KindNoMemory, About: "the kernel had no memory for a program that was to be started", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldProgram, "that was to be started, or the shell that started it"),
 	}},
+	{Kind: KindMemoryShort, About: "a daemon of the node waits for memory time and again, and gives its caches back", IDs: ofLine},
 	{Kind: KindCgroupFailed, About: "a cgroup could not be created", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldController, "as memory"),
 		text(FieldError, "as written"),

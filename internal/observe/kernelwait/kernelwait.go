@@ -59,7 +59,7 @@ var kernelWaits = []struct {
 		"gfs2_*", "ocfs2_*", // their locks are kept by other nodes
 	}},
 	// mm/vmscan.c, mm/page_alloc.c, mm/backing-dev.c, mm/memcontrol.c; fs/xfs/kmem.c to 6.8
-	{"memory", []string{
+	{memory, []string{
 		"try_to_free_pages", "do_try_to_free_pages", "try_to_free_mem_cgroup_pages", "shrink_node*", "shrink_zone*",
 		"shrink_slab*", "shrink_lruvec", "shrink_inactive_list", "throttle_direct_reclaim",
 		"reclaim_throttle", "__alloc_pages_direct_*", "__alloc_pages_slowpath*",
@@ -203,6 +203,17 @@ func Of(stack, wchan string) (waits, function string) {
 	if stack == "" {
 		stack = wchan
 	}
+	waits, function = firstOf(stack)
+	if waits == memory {
+		if called, ok := calledByReclaim(stack); ok {
+			return firstOf(called)
+		}
+	}
+	return waits, function
+}
+
+// firstOf is the first row of kernelWaits that has a function of the stack.
+func firstOf(stack string) (waits, function string) {
 	rows := functionRows()
 	first := len(kernelWaits)
 	for f := range strings.FieldsSeq(stack) {
@@ -224,6 +235,48 @@ func Of(stack, wchan string) (waits, function string) {
 		return c.waits, function
 	}
 	return kernelWaits[first].waits, function
+}
+
+// memory is the search for free pages.
+const memory = "memory"
+
+// reclaimFrames are the functions that free pages: mm/vmscan.c, mm/shrinker.c, fs/super.c,
+// fs/xfs/xfs_icache.c.
+var reclaimFrames = []string{
+	"shrink_page_list", "shrink_folio_list", "shrink_inactive_list", "shrink_slab*", "do_shrink_slab",
+	"super_cache_scan", "prune_icache_sb", "prune_super", "shrink_icache_memory", "xfs_reclaim_inode*",
+}
+
+// lockFrames are in kernel/locking: whoever sleeps there waits for another thread.
+var lockFrames = []string{
+	"mutex_lock*", "__mutex_lock*", "down_write", "down_read", "rwsem_down_*", "call_rwsem_down_*",
+}
+
+// calledByReclaim is the part of a stack that the functions which free pages have called, where the
+// thread sleeps in that part: a page or an inode is written before it is freed, or a lock of the
+// file system is taken to let an inode go. The thread waits for that, however much memory is free.
+func calledByReclaim(stack string) (called string, held bool) {
+	functions := strings.Fields(stack)
+	last := len(functions) - 1
+	for last >= 0 && !isOneOf(reclaimFrames, functions[last]) {
+		last--
+	}
+	if last < 0 || last == len(functions)-1 {
+		return "", false
+	}
+	rest := functions[last+1:]
+	called = strings.Join(rest, " ")
+	if waits, _ := firstOf(called); waits != "" {
+		return called, waits != memory
+	}
+	lock := slices.ContainsFunc(rest, func(f string) bool { return isOneOf(lockFrames, f) })
+	return called, lock && slices.Contains(rest, "evict")
+}
+
+// isOneOf says that a function has one of the names.
+func isOneOf(names []string, function string) bool {
+	function = withoutSuffix(function)
+	return slices.ContainsFunc(names, func(name string) bool { return fitsName(name, function) })
 }
 
 // rowIndex finds the rows of kernelWaits that name a function. A sampler shows millions of stacks.

@@ -13,6 +13,7 @@ import (
 //
 //	WARNING: Pool 'rpool' has encountered an uncorrectable I/O failure and has been suspended.      (ZFS)
 //	drbd pvc-1d2e/0 drbd1000: quorum( yes -> no )                                                   (DRBD 9; they wait, or fail, as on-no-quorum says)
+//	drbd pvc-1d2e: susp-io( no -> quorum)                                                           (they wait; also: no-disk, fencing)
 //	drbd pvc-1d2e node2: PingAck did not arrive in time.
 //	md/raid1:md0: Disk failure on sda1, disabling device.
 //	md/raid:md127: Cannot continue operation (2/4 failed).
@@ -35,6 +36,12 @@ func DiskLost(r *event.Record) (event.Event, bool) {
 		e, named := lost("error", device, "the replicated disk "+device+" has lost its quorum: its writes wait or fail")
 		e.Span = event.Span{Key: "drbd/" + device, State: true, Edge: event.EdgeOf(change, "yes -> no", "no -> yes")}
 		return e, named && e.Span.Edge != event.Whole
+	}
+	if resource, change, ok := strings.Cut(said, ": susp-io( "); ok && strings.HasPrefix(resource, "drbd ") {
+		device := strings.TrimPrefix(resource, "drbd ")
+		e, named := lost("suspended", device, "the replicated disk "+device+" is suspended: whatever reads or writes there waits")
+		e.Span = event.Span{Key: "drbd-io/" + device, State: true, Edge: event.EdgeOf(change, "no -> ", "")}
+		return e, named
 	}
 	if resource, ok := strings.CutSuffix(said, ": PingAck did not arrive in time."); ok && strings.HasPrefix(said, "drbd ") {
 		return lost("timeout", strings.TrimPrefix(resource, "drbd "), "the other node of "+resource+" does not answer")

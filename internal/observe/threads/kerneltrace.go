@@ -325,7 +325,7 @@ func (t *kernelTrace) takeLine(text string, quote event.Quote) bool {
 		}
 	}
 	switch text = strings.TrimSpace(text); {
-	case text == "Call Trace:", text == "Call trace:":
+	case text == "Call Trace:", text == "Call trace:", text == "Backtrace:": // the last is arm's
 		if t.traced {
 			return false // of somebody whose head is lost
 		}

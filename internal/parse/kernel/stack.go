@@ -62,6 +62,8 @@ var oldTask = regexp.MustCompile(`^(\S.{0,14}?) +([RSDTtXZPIWKN]) (?: *running t
 //	 ? wait_woken+0xa0/0xa0    a word on the stack that may be left over from another call
 //	 [<ffffffff8132cb66>] ? __blk_run_queue+0x29/0x31    the same before 4.10
 //	[c000000f5a3b7a20] [c00000000012abcd] schedule+0x4c/0xd0    ppc64
+//	[<8079dff8>] (schedule) from [<7f50b754>] (ovl_sync_fs+0x2f/0x50 [overlay])    arm, 32 bits
+//	 schedule from ovl_sync_fs+0x2f/0x50 [overlay]    the same since 5.18
 //	[<0>] 0xffffffffffffffff    the end, before 5.6
 //	 #3 [ffffb8a0c0a5bce0] ovl_sync_fs at ffffffffc0a3d1bf [overlay]    crash
 //	ffffffffc0a3d1bf ovl_sync_fs+0x2f ([overlay])    perf script
@@ -90,6 +92,9 @@ func ReadFrame(line string) (function string, unsure, ok bool) {
 	s, angle, closed := cutAddresses(s)
 	if !closed {
 		return "", false, false
+	}
+	if function, ok = readCalledFrame(s, angle); ok {
+		return function, false, true
 	}
 	if rest, found := strings.CutPrefix(s, "? "); found {
 		s, unsure = rest, true
@@ -182,6 +187,25 @@ func readCrashFrame(s string) (function string, ok bool) {
 		return "", false
 	}
 	return rest[:n], true
+}
+
+// readCalledFrame reads a line of a backtrace of arm with 32 bits, which names a function and who
+// called it: "(schedule) from [<7f50b754>] (ovl_sync_fs+0x2f/0x50 [overlay])".
+func readCalledFrame(s string, angle bool) (function string, ok bool) {
+	called, caller, found := strings.Cut(s, " from ")
+	if !found {
+		return "", false
+	}
+	if angle {
+		if !strings.HasPrefix(called, "(") || !strings.HasSuffix(called, ")") || !strings.HasPrefix(caller, "[<") {
+			return "", false
+		}
+		called = called[1 : len(called)-1]
+	} else if at := symbolLength(caller); at == 0 || !strings.HasPrefix(caller[at:], "+0x") {
+		return "", false
+	}
+	n := symbolLength(called)
+	return called[:n], n > 0 && (n == len(called) || isModule(called[n:]))
 }
 
 // readPerfFrame reads "ffffffffc0a3d1bf ovl_sync_fs+0x2f ([overlay])" of a function in the kernel

@@ -333,6 +333,9 @@ func (h *header) scanWriter(b []byte, n int) int {
 	if end := h.scanLeveledTag(b, b[n:n+host], n+host+1); end > 0 {
 		return end
 	}
+	if end := h.scanNetconsole(b[n:n+host], tag); end > 0 {
+		return n + host + 1 + end
+	}
 	if times := readLastRepeatedCount(tag); times > 0 {
 		h.host, h.carried, h.repeats, h.sameAsBefore = b[n:n+host], true, times, true
 		return n + host + 1

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -35,6 +36,17 @@ func TestLeveledTag(t *testing.T) {
 		h := scanHeader([]byte(line))
 		require.Equal(t, host, string(h.host), line)
 	}
+}
+
+// TestNetconsole: a kernel that sends its records over the network has no tag.
+func TestNetconsole(t *testing.T) {
+	line := "Dec  7 10:12:34 192.0.2.50 4,3873,1349697082,-,caller=C0;BUG: text; more"
+	h := scanHeader([]byte(line))
+	require.Equal(t, []string{"192.0.2.50", "kernel", "BUG: text; more"}, []string{string(h.host), string(h.unit), line[h.msg:]})
+	require.Equal(t, 1349697082*time.Microsecond, h.uptime)
+
+	h = scanHeader([]byte("Dec  7 10:12:34 node-1 4,3873 words;text"))
+	require.Empty(t, h.unit)
 }
 
 // TestWordsAreNoWriter: words and colons behind a time of day are of no journal.

@@ -181,6 +181,24 @@ func (h *header) scanKmsg(b []byte) int {
 	return len(m[0])
 }
 
+// scanNetconsole reads the head of such a record behind the stamp and the host of a syslog: a
+// kernel has sent it over the network (netconsole, in its extended form), which names no writer.
+//
+//	Dec  7 10:12:34 192.0.2.50 6,3873,1349697082,-,caller=C0;Call Trace:
+func (h *header) scanNetconsole(host, rest []byte) int {
+	if len(rest) < len("6,1,1,-;") || !lines.IsDigit(rest[0]) { // as in nearly all lines
+		return 0
+	}
+	m := kmsgHead.FindSubmatch(rest[:min(len(rest), 80)])
+	if m == nil {
+		return 0
+	}
+	priority, _ := lines.Digits(m[1])
+	h.level, h.uptime = severityLevel(priority), readSinceBoot(m[2])
+	h.host, h.unit, h.carried = host, kernelUnit, true
+	return len(m[0])
+}
+
 // maxUptime bounds the time since boot: no machine runs for 31 years.
 const maxUptime = 1e9 * time.Second
 

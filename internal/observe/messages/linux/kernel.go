@@ -62,7 +62,7 @@ var Table = table.Table{
 		{[]string{"timeout, aborting", "timeout, reset", "timeout, disable", "timeout, completion", "controller is down", "aborting reset", "after probe failure", "after reset failure", "frozen state error detected", ": timeout request ", "nvme_keep_alive_end_io", ": starting error recovery", "Reconnecting in ", "failed to connect socket", "Identify Controller failed"}, storage.NVMeTimeout},
 		{[]string{"overlayfs: failed to "}, storage.OverlayFailure},
 		{storage.DriverTexts(), storage.DriverTrouble},
-		{[]string{"uncorrectable I/O failure", ": quorum( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", "LOOP DOWN detected", ":1305 Link Down Event", " status: scsi 0x", ": Cannot continue operation", "unrecoverable I/O read error", "read error not correctable", "no available path - ", "no usable path - "}, storage.DiskLost},
+		{[]string{"uncorrectable I/O failure", ": quorum( ", ": susp-io( ", "PingAck did not arrive", ": Disk failure on ", "blocked FC remote port time out", "LOOP DOWN detected", ":1305 Link Down Event", " status: scsi 0x", ": Cannot continue operation", "unrecoverable I/O read error", "read error not correctable", "no available path - ", "no usable path - "}, storage.DiskLost},
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
@@ -551,11 +551,14 @@ func xfsAllocDeadlock(r *event.Record) (event.Event, bool) {
 }
 
 // pageAllocFailed is mm/page_alloc.c's line: kswapd0: page allocation failure: order:4,
-// mode:0x40c0(…). From 4.10 to 4.14 it also says that none came for ten seconds: kubelet: page
-// allocation stalls for 10004ms, order:0, mode:0x14200ca(…).
+// mode:0x40c0(…). 2.6.32 has a dot for the second colon. From 4.10 to 4.14 it also says that none
+// came for ten seconds: kubelet: page allocation stalls for 10004ms, order:0, mode:0x14200ca(…).
 func pageAllocFailed(r *event.Record) (event.Event, bool) {
 	comm, rest, ok := strings.Cut(r.Message(), ": page allocation failure: order:")
 	stalled := ""
+	if !ok {
+		comm, rest, ok = strings.Cut(r.Message(), ": page allocation failure. order:")
+	}
 	if !ok {
 		comm, rest, _ = strings.Cut(r.Message(), ": page allocation stalls for ")
 		stalled, rest, ok = strings.Cut(rest, "ms, order:")

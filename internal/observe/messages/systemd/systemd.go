@@ -25,6 +25,7 @@ var Table = table.Table{
 		{[]string{"Failed to add PIDs to scope", ".scope: Failed with result 'resources'"}, scopeFailed},
 		{[]string{"propagate agent release message", "Operation not supported"}, busCookieUsedUp},
 		{[]string{"maximum number of pending replies"}, table.Says(event.KindPendingReplies, "too many unanswered calls to PID 1", "pending replies per connection")},
+		{[]string{"ooping too fast. Throttling"}, spins},
 		{[]string{"Failed to introspect object"}, introspectTimeout},
 		{[]string{"cookie = ", "cookie=42949", "cookie=0x1000"}, busCookieShown},
 		{[]string{"Reexecuting"}, reexecuted},
@@ -125,6 +126,17 @@ func busCookieUsedUp(r *event.Record) (event.Event, bool) {
 	}
 	errno := strings.TrimRight(strings.TrimSpace(text[i+2:]), ".")
 	return event.New(event.KindBusUnsupported, "PID 1 could not send on the bus: "+errno, event.FieldErrno.Text(errno)), true
+}
+
+// spins: the loop of PID 1 went round 50 000 times within a second, and PID 1 sleeps for a second
+// then (manager_loop in src/core/manager.c). A user's manager says it, too.
+//
+//	systemd[1]: Looping too fast. Throttling execution a little.
+func spins(r *event.Record) (event.Event, bool) {
+	if !strings.HasPrefix(r.Message(), "Looping too fast. Throttling execution") || r.PID > 1 || !table.FromServiceManager(r) {
+		return event.Event{}, false
+	}
+	return event.New(event.KindManagerSpins, "PID 1 (systemd) goes round in its loop without end, and sleeps a second each time"), true
 }
 
 // introspectTimeout: Failed to introspect object / of service org.freedesktop.systemd1: Connection

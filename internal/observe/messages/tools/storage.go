@@ -23,6 +23,7 @@ var Storage = table.Table{Component: "node", Relays: []string{"", table.HostProg
 	{append(failedPools, "twi-aotz--", "twi-aot---"), thinPoolListed},
 	{[]string{" out_of_data_space ", " thin-pool Fail"}, thinPoolStatus},
 	{[]string{"Failed to write entry ", "Failed to create new system journal: ", "Failed to rotate /"}, journalFull},
+	{[]string{"Under memory pressure, flushing caches"}, journalShort},
 	{[]string{"left on logging partition", "write error - see https://www.rsyslog"}, logDiskFull},
 	{[]string{"Kernel reported iSCSI connection ", ":3260 failed (", "cannot make a connection to "}, iscsiLost},
 	{[]string{"Fail event detected on md device", "DegradedArray event detected on md", "[2/1] [_U]", "[2/1] [U_]"}, raidArrayFailed},
@@ -310,6 +311,20 @@ func journalRefused(r *event.Record) (event.Event, bool) {
 		event.KindNoSpace, "no space or no inode is left for /var/log/journal", event.FieldPath.Text("/var/log/journal"),
 		event.FieldCall.Text("write"), event.FieldError.Text("no space left on device"),
 	), strings.HasSuffix(said, ": No space left on device")
+}
+
+// journalShort is journald (254 and later): within two seconds it has waited for memory for a fifth
+// of one, and gives its caches back.
+//
+//	systemd-journald[611]: Under memory pressure, flushing caches.
+func journalShort(r *event.Record) (event.Event, bool) {
+	said := strings.TrimSpace(r.Message())
+	if r.Unit == "kernel" && !strings.HasPrefix(said, "systemd-journald[") {
+		return event.Event{}, false
+	}
+	e := event.New(event.KindMemoryShort, "journald waits for memory, and gives its caches back")
+	e.Component = "node" // whichever log has it
+	return e, strings.HasSuffix(said, "Under memory pressure, flushing caches.")
 }
 
 // iscsiLost is iscsid's word on what the kernel told it, whose own lines may be cut off:
