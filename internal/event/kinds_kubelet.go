@@ -50,7 +50,7 @@ const Unnamed = "unnamed"
 // runtime, or what the network plugin of the pods (CNI) needs.
 var criFailures = []string{
 	"pause-image", "runtime-program", "runtime-helper", "runtime-handler", "cgroup-driver",
-	"cni-no-daemon", "cni-silent", "cni-killed", "cni-no-file", "cni-damaged-file", "cni-crashed", "cni-no-program", "cni-no-device", "cni-old-bridge",
+	"cni-no-daemon", "cni-silent", "cni-locked", "cni-killed", "cni-no-file", "cni-damaged-file", "cni-crashed", "cni-no-program", "cni-no-device", "cni-old-bridge",
 	"cni-no-address", "cni-unauthorized", "cni-no-api-server",
 }
 

@@ -51,7 +51,7 @@ var nodeKinds = []KindInfo{
 	}},
 	{Kind: KindNetworkDaemon, About: "the daemon of a network plugin says what keeps it from its work", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldPlugin, "as calico"),
-		oneOf(FieldWhat, "the API server, or what it gives; addresses for pods; its own daemon, which the plugin asks; its health; its start, which fails; CPU time or the kernel, which held it up; the lock of iptables, which another program holds", "api", "addresses", "daemon", "health", "start", "late", "lock"),
+		oneOf(FieldWhat, "the API server, or what it gives; addresses for pods; its own daemon, which the plugin asks; its health; its start, which fails; CPU time or the kernel, which held it up; the lock of iptables, or of the plugin's own state, which another program or run of it holds", "api", "addresses", "daemon", "health", "start", "late", "lock"),
 		text(FieldError, "as written"),
 		measure(FieldSeconds, "seconds", "for which it was held up"),
 	}},

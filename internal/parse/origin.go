@@ -95,7 +95,23 @@ func (o *Origin) lengthIn(line []byte) int {
 	if (o.end == '|' || o.end == ':') && n < len(line) && line[n] == ' ' { // of talosctl's colon and compose's bar
 		n++
 	}
+	if isEventRow(line[:n]) {
+		return 0
+	}
 	return n
+}
+
+// isEventRow says that a line begins as a row of kubectl's events does: its message can quote the
+// line of a program, as "Readiness probe failed: F1108 …", whose beginning is no origin.
+func isEventRow(start []byte) bool {
+	for _, word := range []string{"Warning", "Normal"} {
+		i := bytes.Index(start, []byte(word))
+		end := i + len(word)
+		if i >= 0 && (i == 0 || start[i-1] <= ' ') && end < len(start) && start[end] <= ' ' {
+			return true
+		}
+	}
+	return false
 }
 
 // knowsLine says that what follows an origin is a line with a header.

@@ -86,6 +86,9 @@ func (n *nextChooser) addPlugins() {
 	failed := eventSort{kind: event.KindCRIError, fields: map[event.Key]string{event.FieldNetwork: "true"}}
 	for _, e := range n.timeline.Events {
 		says := e.Kind == event.KindCRIError || e.Kind == event.KindCRICall || e.Kind == event.KindNetworkDaemon && e.FieldText(event.FieldWhat) == "daemon"
+		if e.FieldText(event.FieldReason) == "cni-locked" { // its daemon has no part in that
+			continue
+		}
 		if plugin := e.FieldText(event.FieldPlugin); plugin != "" && says {
 			n.addMissing([]rules.Missing{{Source: "cni.log", Command: fmt.Sprintf(readPluginLog, daemonOf(plugin)), Note: wantPluginLog}})
 			return

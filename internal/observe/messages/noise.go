@@ -15,6 +15,8 @@ import (
 var (
 	noiseTable  = table.Table{Rows: noiseRows("")}
 	kernelNoise = table.Table{Component: "kernel", Rows: noiseRows("kernel")}
+	// toolNoise is of programs that run in containers, whose lines name no writer.
+	toolNoise = table.Table{Component: "node", Relays: []string{"", table.HostProgram}, Unnamed: "node", Rows: noiseRows("node")}
 )
 
 func noiseRows(component string) []table.Row {

@@ -86,6 +86,11 @@ var Sorts = []Sort{
 		But: []string{"deadline"}, Why: "it was gone already",
 	},
 	{
+		Name: "monitor without its tools", Component: "node", Also: []string{"health_checker.go:", "] command "},
+		Literals: []string{": executable file not found in $PATH", ": no such file or directory", "--property=InactiveExitTimestamp failed: exit status 1"},
+		Why:      "node-problem-detector cannot run crictl or systemctl where it is: that it says unhealthy tells nothing",
+	},
+	{
 		Name: "slow interrupt", Component: "kernel", Literals: []string{"hrtimer: interrupt took ", "perf: interrupt took too long"},
 		Why: "an interrupt took microseconds or some milliseconds too long; the kernel sets its own pace by it",
 	},

@@ -34,7 +34,16 @@ func splitPhrases(phrases ...string) (cuts []phraseCut) {
 
 // CutsWords says that what programs always write in one line stands over the end of a line.
 func CutsWords(above, line []byte) bool {
-	return len(above) > 0 && len(line) > 0 && (cutsRequest(above, line) || cutsPhrase(above, line))
+	return len(above) > 0 && len(line) > 0 && (cutsRequest(above, line) || cutsPhrase(above, line) || cutsReason(above, line))
+}
+
+// cutsReason says that an error was broken before or behind the colon of its reason, as in
+//
+//	Put "https://10.0.0.1:6443/apis/coordination.k8s.io/v1/…?timeout=10s"
+//	: net/http: request canceled (Client.Timeout exceeded while awaiting headers)
+func cutsReason(above, line []byte) bool {
+	return bytes.HasPrefix(line, []byte(": ")) ||
+		(bytes.HasSuffix(above, []byte(`":`)) || bytes.HasSuffix(above, []byte(" error:"))) && line[0] != ' ' && line[0] != '{'
 }
 
 // HasOpenQuote says that a quotation of a line has no end.

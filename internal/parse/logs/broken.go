@@ -90,7 +90,7 @@ func findSeams(head []byte) (widest int, seams []seam) {
 	var first []byte // of that message
 	for line := range lines.OfHead(head) {
 		line = bytes.TrimRight(line, " ")
-		rest := above > 0 && line[0] != ' ' && line[0] != '[' && isRest(first, line) // [ begins a stamp in another language
+		rest := above > 0 && !isIndented(first, line) && line[0] != '[' && isRest(first, line) // [ begins a stamp in another language
 		switch {
 		case rest:
 			seams = append(seams, seam{above, above + 1 + firstWordWidth(line), line[0] >= 'A' && line[0] <= 'Z'})
@@ -141,18 +141,33 @@ func endsOpen(line []byte) bool {
 	return h.body == klog || h.body == plain
 }
 
+// isIndented says that a line is further to the right than the message above it. The console of
+// Talos has a blank before each line, and what was broken off one as well.
+func isIndented(above, line []byte) bool {
+	return line[0] == ' ' && (above[0] != ' ' || len(line) < 2 || line[1] == ' ')
+}
+
 // cannotBegin says that a line is the rest of the message above it.
 func cannotBegin(above, line []byte) bool {
-	if line[0] == ' ' { // the next line of a message that has several
+	if isIndented(above, line) { // the next line of a message that has several
 		return false
 	}
 	above = bytes.TrimRight(above, " ")
-	return lines.HasOpenQuote(above) || lines.CutsWords(above, line)
+	return lines.HasOpenQuote(above) || hasOpenObject(above) || lines.CutsWords(above, bytes.TrimPrefix(line, []byte{' '}))
+}
+
+// hasOpenObject says that the values that a controller of Talos writes behind its message have no
+// end:
+//
+//	[talos] controller failed {"component": "controller-runtime", "controller":
+func hasOpenObject(message []byte) bool {
+	i := bytes.Index(message, []byte(`{"component":`))
+	return i >= 0 && bytes.Count(message[i:], []byte{'{'}) > bytes.Count(message[i:], []byte{'}'})
 }
 
 // continues says that a line is the next piece of the message that is joined.
 func (w *wrapped) continues(line []byte) bool {
-	if w.limit > 0 && len(w.ends) < maxFilled && isRest(w.text, line) && line[0] != ' ' && w.last+1+firstWordWidth(line) > w.limit {
+	if w.limit > 0 && len(w.ends) < maxFilled && isRest(w.text, line) && !isIndented(w.text, line) && w.last+1+firstWordWidth(line) > w.limit {
 		return true
 	}
 	return len(w.ends) < maxBroken && mayContinueMessage(line) && cannotBegin(w.text, line)

@@ -45,3 +45,19 @@ func TestLinesOfAPage(t *testing.T) {
 		require.Equal(t, c.times, times, name)
 	}
 }
+
+// TestBrokenConsole: a page broke the lines of Talos' console, which have a blank before each. What
+// was broken off a controller's values is joined to its message.
+func TestBrokenConsole(t *testing.T) {
+	const text = ` user: warning: [2024-03-19T08:22:42.118530942Z]: [talos] kubernetes endpoint watch error {"component":
+ "controller-runtime", "controller": "k8s.EndpointController", "error": "failed to list *v1.Endpoints: Get
+ \"https://10.0.24.140:6443/api/v1/namespaces/default/endpoints?
+ fieldSelector=metadata.name%3Dkubernetes&limit=500&resourceVersion=0\": dial tcp 10.0.24.140:6443:
+ connect: connection refused"}
+ user: warning: [2024-03-19T08:22:58.902216108Z]: [talos] service[kubelet](Starting): Starting service
+`
+	records := parsetest.Read(t, parsetest.Format(t, "text"), []byte(text), nil).Records
+	require.Len(t, records, 2)
+	require.Contains(t, records[0].Text, `dial tcp 10.0.24.140:6443: connect: connection refused"}`)
+	require.Equal(t, 6, records[1].Pos.Line)
+}

@@ -779,7 +779,7 @@ func networkPluginFailed(r *event.Record) (event.Event, bool) {
 		event.KindCRIError, method+" failed", event.FieldMethod.Text(method), event.FieldError.Text(reason), event.FieldDeadline.Bool(false),
 		event.FieldNetwork.Bool(true),
 	)
-	e.AddFields(repeated.FailureReason(method, reason)...)
+	e.AddFields(repeated.FailureReason(method, said)...) // the words before the reason say that it is of a network
 	plugin, _, _ := strings.Cut(network, "/")
 	e.AddText(event.FieldPlugin, plugin)
 	pod, id, _ := strings.Cut(scan.FirstWord(target), "/")

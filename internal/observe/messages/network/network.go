@@ -107,8 +107,10 @@ var troubleTexts = []troubleText{
 	{text: "Retrying waiting for IPAM-D", plugin: "aws-cni", what: "start"},
 	{text: "imed out waiting for IPAM daemon to start", plugin: "aws-cni", what: "start", from: "waiting for IPAM"},
 	{text: "/network/requestipconfig", plugin: "azure-vnet", what: "daemon", from: "Post ", with: []string{"connection refused", "deadline exceeded", "EOF", "onnection reset"}},
-	{text: "imed out on locking store", plugin: "azure-vnet", what: "health", from: "locking store"},
+	{text: "imed out on locking store", plugin: "azure-vnet", what: "lock"},
+	{text: "key-value store of network plugin", plugin: "azure-vnet", what: "lock", with: []string{"locking store", "Store is locked"}},
 	{text: "key-value store of network plugin", plugin: "azure-vnet", what: "health", from: "key-value store"},
+	{text: "Failed to allocate address: No available addresses", plugin: "azure-vnet", what: "addresses"},
 	{text: "InvalidVSwitchId.IpNotEnough", plugin: "terway", what: "addresses"},
 	{text: "no IP addresses available in range set", plugin: "host-local", what: "addresses"},
 	{text: "Could not allocate IP in range: ", plugin: "whereabouts", what: "addresses"},
@@ -125,6 +127,8 @@ var troubleTexts = []troubleText{
 	{text: "timed out waiting for OVS port binding", plugin: "ovn", what: "daemon", from: "timed out"},
 	{text: "timed out waiting for annotations", plugin: "ovn", what: "daemon", from: "timed out", with: []string{"pod annotation", "ovn"}},
 	{text: "error waiting for node readiness: ", plugin: "ovn", what: "start"},
+	{text: "failed getting connection status of ", plugin: "ovn", what: "health", from: "failed getting"},
+	{text: "OVN Kubernetes config file ", plugin: "ovn", what: "health", from: "OVN Kubernetes config", with: []string{"doesn't exist"}},
 	{text: ": no response to inactivity probe after ", plugin: "ovs", what: "daemon", from: "no response"},
 	{text: ".mgmt: connection failed (", plugin: "ovs", what: "daemon", from: "connection failed"},
 	{text: "db.sock: database connection failed (", plugin: "ovs", what: "daemon", from: "database connection"},
@@ -150,6 +154,7 @@ var means = map[string]string{
 	"addresses": "has no address left for a pod",
 	"daemon":    "gets no answer from a daemon that it needs",
 	"health":    "says that it is not healthy",
+	"lock":      "does not get the lock of its own state, which another run of it holds or has left",
 	"start":     "does not get through its start",
 }
 
@@ -162,14 +167,13 @@ var means = map[string]string{
 //	level=error msg="Unable to contact k8s api-server" error="Get \"https://10.96.0.1:443/…\": dial tcp 10.96.0.1:443: i/o timeout" ipAddr="https://10.96.0.1:443" subsys=k8s
 //	E1018 08:54:51.468436       1 main.go:243] Failed to create SubnetManager: error retrieving pod spec for 'kube-system/kube-flannel-ds-kw2bh': Get "https://10.0.0.1:443/…": dial tcp 10.0.0.1:443: i/o timeout
 func daemonTrouble(r *event.Record) (event.Event, bool) {
-	i := slices.IndexFunc(troubleTexts, func(s troubleText) bool { return strings.Contains(r.Raw, s.text) })
+	i := slices.IndexFunc(troubleTexts, func(s troubleText) bool {
+		return strings.Contains(r.Raw, s.text) && (len(s.with) == 0 || scan.ContainsAny(r.Raw, s.with))
+	})
 	if i < 0 || scan.ContainsAny(r.Raw, []string{"plugin type=", "etwork for sandbox", "network sandbox", "CNI network", "Error adding network: ", "Error adding pod ", "Error deleting pod "}) {
 		return event.Event{}, false
 	}
 	s := troubleTexts[i]
-	if len(s.with) > 0 && !scan.ContainsAny(r.Raw, s.with) {
-		return event.Event{}, false
-	}
 	reason := ""
 	switch s.what {
 	case "api", "daemon", "start":

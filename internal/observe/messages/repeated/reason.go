@@ -144,8 +144,9 @@ var failures = []failure{
 		anyOf("waiting for readinessindicatorfile", "waiting for readinessIndicatorFile", "waiting for ReadinessIndicatorFile"), // multus
 		{[]string{"CNI request failed with status "}, []string{`00: context deadline exceeded`, `00: 'context deadline exceeded`, `00: "context deadline exceeded`}},
 		{[]string{"plugin type=", "error alloc ip"}, []string{" code = DeadlineExceeded"}},
-		anyOf("waiting for locking queue file", "while waiting to become leader", "timed out locking store", "Store is locked"), // azure-vnet, whereabouts
+		anyOf("waiting for locking queue file", "while waiting to become leader"), // whereabouts, and one that queues
 	}},
+	{"cni-locked", ofNetwork, []sign{anyOf("timed out locking store", "Timed out on locking store", "Store is locked")}}, // azure-vnet
 }
 
 var (

@@ -31,6 +31,8 @@ func TestFailureReason(t *testing.T) {
 		{"RunPodSandbox", `failed to find plugin "flannel" in path [/opt/cni/bin]`, "cni-no-program"},
 		{"RunPodSandbox", `add cmd: failed to assign an IP address to container`, "cni-no-address"},
 		{"RunPodSandbox", `netplugin failed with no error message: signal: killed`, "cni-killed"},
+		{"RunPodSandbox", `plugin type="azure-vnet" failed (add): Failed to initialize key-value store of network plugin: timed out locking store`, "cni-locked"},
+		{"RunPodSandbox", `Error adding pod to network azure-vnet: unexpected end of JSON input`, "cni-damaged-file"},
 
 		{"ExecSync", `exec: "runc": executable file not found in $PATH`, ""}, // the container's own program, whatever its name
 		{"CreateContainer", `failed to find plugin "flannel"`, ""},           // no plugin runs then

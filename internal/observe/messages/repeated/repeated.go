@@ -41,7 +41,11 @@ func LostRuntime(reason string) []event.Field {
 		if isHelper(socket) {
 			return nil // the runtime itself has answered
 		}
-		fields := []event.Field{event.FieldGone.Text(daemon.RuntimeOf(socket[strings.LastIndexByte(socket, '/')+1:]))}
+		name := socket[strings.LastIndexByte(socket, '/')+1:]
+		if name == "cri-containerd" { // a program of its own up to 2018
+			name = "containerd"
+		}
+		fields := []event.Field{event.FieldGone.Text(daemon.RuntimeOf(name))}
 		if !strings.Contains(reason, "connection refused") {
 			fields = append(fields, event.FieldNoFile.Bool(true))
 		}

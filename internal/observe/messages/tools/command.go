@@ -184,15 +184,31 @@ func ctrFailed(r *event.Record) (event.Event, bool) {
 var runtimes = []string{"containerd", "dockerd", "crio"}
 
 // refusedBeginnings are how such a client's line begins.
-var refusedBeginnings = []string{"connection error: ", "dial unix ", "grpc: addrConn.createTransport failed to connect to "}
+var refusedBeginnings = []string{
+	"connection error: ", "dial unix ", "grpc: addrConn.createTransport failed to connect to ", "grpc: addrConn.resetTransport failed to create client transport: ",
+}
+
+// cutChannel takes off what grpc-go writes before its words from 1.48 on: "[core] [Channel #1
+// SubChannel #2] ", with and without the blanks between.
+func cutChannel(text string) string {
+	rest, ok := strings.CutPrefix(text, "[core]")
+	if _, behind, found := strings.Cut(rest, "]"); ok && found && strings.HasPrefix(strings.TrimLeft(rest, " "), "[Channel #") {
+		rest = behind
+	}
+	if !ok {
+		return text
+	}
+	return strings.TrimLeft(rest, " ")
+}
 
 // socketRefused is a client of the CRI, of any name, that finds nobody at a runtime's socket:
 //
 //	connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused"
 //	dial unix /var/run/crio/crio.sock: connect: no such file or directory
 //	grpc: addrConn.createTransport failed to connect to {/run/k3s/containerd/containerd.sock …}. Err :connection error: … connect: connection refused". Reconnecting...
+//	[core] [Channel #1 SubChannel #2] grpc: addrConn.createTransport failed to connect to {Addr: "/run/containerd/containerd.sock", …}. Err: connection error: …      (grpc-go 1.48 and later)
 func socketRefused(r *event.Record) (event.Event, bool) {
-	text := strings.TrimSpace(r.Message())
+	text := cutChannel(strings.TrimSpace(r.Message()))
 	opens := func(prefix string) bool { return strings.HasPrefix(text, prefix) }
 	if r.Unit != "" || !isRefused(text) || !slices.ContainsFunc(refusedBeginnings, opens) {
 		return event.Event{}, false
@@ -226,7 +242,7 @@ func runtimeSocketRefused(r *event.Record) (event.Event, bool) {
 	if strings.Contains(r.Unit, "cri-docker") {
 		owner = "cri-dockerd"
 	}
-	if owner == "kubelet" && !strings.Contains(text, "addrConn.createTransport failed") {
+	if owner == "kubelet" && !scan.ContainsAny(text, []string{"addrConn.createTransport failed", "addrConn.resetTransport failed"}) { // 1.8 to 1.13, and later
 		return event.Event{}, false
 	}
 	if r.Unit == "" || !isRefused(text) && (!absent || owner != "cri-dockerd") {

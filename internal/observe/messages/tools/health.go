@@ -42,6 +42,7 @@ var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgr
 	}, kubeletUnhealthy},
 	{[]string{"curl: (7) "}, kubeletPortClosed},
 	{[]string{"Docker daemon failed!", "ontainer runtime containerd failed!", "docker still unres"}, runtimeUnhealthy},
+	{[]string{"health_checker.go:"}, runtimeAskedInVain},
 }}
 
 // kubeletUnhealthy is a kubelet that does not answer at /healthz, or answers that it is not
@@ -127,6 +128,31 @@ func runtimeUnhealthy(r *event.Record) (event.Event, bool) {
 	e.Component = component
 	ends := []string{"Docker daemon failed!", "Container runtime containerd failed!", "docker still unresposive;", "docker still unresponsive;"}
 	return e, slices.ContainsFunc(ends, func(words string) bool { return strings.HasPrefix(text, words) })
+}
+
+// runtimeAskedInVain is a runtime that did not answer the health-checker of node-problem-detector
+// (0.8 to 1.35) in its time: it asks with crictl or docker.
+//
+//	health_checker.go:180] command /usr/bin/crictl --timeout=2s --runtime-endpoint=unix:///var/run/containerd/containerd.sock pods --latest failed: exit status 1, time="…" level=fatal msg="… context deadline exceeded"
+//	health_checker.go:160] command /usr/bin/docker ps failed: signal: killed, []
+func runtimeAskedInVain(r *event.Record) (event.Event, bool) {
+	asked, ok := strings.CutPrefix(strings.TrimSpace(r.Message()), "command ")
+	command, reason, failed := strings.Cut(asked, " failed: ")
+	component := ""
+	switch {
+	case strings.Contains(command, "crictl ") && strings.Contains(command, "crio"):
+		component = "crio"
+	case strings.Contains(command, "crictl "):
+		component = "containerd"
+	case strings.Contains(command, "docker "):
+		component = "dockerd"
+	}
+	e := event.New(
+		event.KindHealthFailed, component+" does not answer its monitor in time", event.FieldService.Text("cri"),
+		event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(true),
+	)
+	e.Component = component
+	return e, ok && failed && component != "" && (table.IsDeadline(reason) || strings.HasPrefix(reason, "signal: killed"))
 }
 
 // nodeFactFrom makes a fact of a line that no daemon wrote.
