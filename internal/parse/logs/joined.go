@@ -30,8 +30,10 @@ const leastJoined = 40
 // isJoined says that as many messages of head begin inside of its lines as at their beginnings.
 func isJoined(head []byte) bool {
 	inside, first := 0, 0
+	var joints []int
 	for line := range lines.OfHead(head) {
-		for _, at := range findJoints(line) {
+		joints = findJoints(joints[:0], line)
+		for _, at := range joints {
 			if at > 0 {
 				inside++
 			}
@@ -43,11 +45,11 @@ func isJoined(head []byte) bool {
 	return inside > 0 && inside >= first
 }
 
-// findJoints gives where the messages of a line begin, if it holds more than one. The first may
-// stand behind other words.
-func findJoints(line []byte) (joints []int) {
+// findJoints gives where the messages of a line begin, if it holds more than one, in the memory of
+// joints, which is empty. The first may stand behind other words.
+func findJoints(joints []int, line []byte) []int {
 	if len(line) < leastJoined || line[0] == '{' {
-		return nil
+		return joints
 	}
 	var as writing
 	message := 0 // where that of the last joint begins
@@ -66,7 +68,7 @@ func findJoints(line []byte) (joints []int) {
 		at += next + 1
 	}
 	if len(joints) < 2 {
-		return nil
+		return joints[:0]
 	}
 	return joints
 }
@@ -120,7 +122,7 @@ func mayBeginHeader(b []byte) bool {
 // line of its own, whose number is the same.
 func (l *logReader) readJoined(line lines.Line) bool {
 	b, from := lines.TrimReturn(line.Bytes), 0
-	for _, at := range findJoints(b) {
+	for _, at := range findJoints(nil, b) {
 		if before := b[from:at]; !lines.IsBlank(before) {
 			if !l.readLine(lines.Line{N: line.N, Bytes: bytes.TrimRight(before, " ")}) {
 				return false
