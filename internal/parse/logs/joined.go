@@ -52,13 +52,18 @@ func findJoints(joints []int, line []byte) []int {
 		return joints
 	}
 	var as writing
-	message := 0 // where that of the last joint begins
+	message, looked := 0, 0 // where the last message begins, and how far its quotations are known
+	open := false           // one is, there
 	for at := 0; at < len(line); {
-		w, header := findWriting(line[at:])
+		w, header := findWriting(line[at:min(len(line), at+longestHeader)])
+		if w != unwritten && w == as {
+			open, looked = open != lines.HasOpenQuote(line[looked:at]), at
+		}
 		switch {
 		case w == unwritten:
-		case as == unwritten, w == as && canEnd(line[min(message, at):at], as):
-			as, joints, message = w, append(joints, at), at+header
+		case as == unwritten, w == as && canEnd(line[message:at], as, open):
+			as, joints = w, append(joints, at)
+			message, looked, open = at+header, at+header, false
 			at += max(0, header-1) // a header can hold another one's
 		}
 		next := bytes.IndexByte(line[at:], ' ')
@@ -73,11 +78,14 @@ func findJoints(joints []int, line []byte) []int {
 	return joints
 }
 
-// canEnd says that a message can end where the next header begins. A message can be, or quote, a
-// line of another program, which has no carrier then.
-func canEnd(message []byte, as writing) bool {
+// longestHeader is how much of a line is looked at for a header, in bytes.
+const longestHeader = 512
+
+// canEnd says that a message can end where the next header begins; open says that a quotation does
+// not. A message can be, or quote, a line of another program, which has no carrier then.
+func canEnd(message []byte, as writing, open bool) bool {
 	message = bytes.TrimRight(message, " ")
-	return len(message) > 0 && (as == byCarrier || !bytes.HasSuffix(message, []byte{':'}) && !lines.HasOpenQuote(message))
+	return len(message) > 0 && (as == byCarrier || !bytes.HasSuffix(message, []byte{':'}) && !open)
 }
 
 // findWriting says how the header is written with which a text begins, beyond doubt, and how long

@@ -3,10 +3,12 @@ package logs_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/parsetest"
 )
 
@@ -60,4 +62,18 @@ func TestBrokenConsole(t *testing.T) {
 	require.Len(t, records, 2)
 	require.Contains(t, records[0].Text, `dial tcp 10.0.24.140:6443: connect: connection refused"}`)
 	require.Equal(t, 6, records[1].Pos.Line)
+}
+
+// TestLongJoinedLine: each byte is looked at a bounded number of times, whatever the line holds.
+func TestLongJoinedLine(t *testing.T) {
+	const header = `E1108 09:33:20.540000    2917 a.go:1] `
+	for name, text := range map[string]string{
+		"headers in an open quotation": header + `"` + strings.Repeat(header, 200_000),
+		"headers and no message":       strings.Repeat(header, 200_000),
+		"a child's words":              strings.Repeat(`time="2025-11-08T09:33:14Z" level=info x `, 200_000) + " stream=stderr",
+	} {
+		began := time.Now()
+		parsetest.Drain(t, parsetest.Format(t, "klog"), lines.Input{Path: "f", R: strings.NewReader(text)})
+		require.Less(t, time.Since(began), 20*time.Second, name)
+	}
 }
