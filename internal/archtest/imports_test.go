@@ -229,11 +229,12 @@ var layers = map[string]layer{
 	"internal/timeline/scopes":   {[]string{"internal/event"}, "it marks events of systemd"},
 	"internal/timeline/reach":    {nil, "a stretch of time is one, whatever it is the time of"},
 	"internal/timeline/few":      {nil, "what is few may be of anything"},
+	"internal/timeline/runs":     {nil, "what is nearly sorted may be anything"},
 	"internal/timeline/steps":    {nil, "a clock is set alike, whatever its file is about"},
 	"internal/timeline": {
 		[]string{
 			"internal/event", "internal/timeline/few", "internal/timeline/restarts", "internal/timeline/retold",
-			"internal/timeline/scopes", "internal/timeline/steps", "internal/timeline/waits",
+			"internal/timeline/runs", "internal/timeline/scopes", "internal/timeline/steps", "internal/timeline/waits",
 		},
 		"the timeline orders events; file formats end at the observers",
 	},

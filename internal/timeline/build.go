@@ -9,6 +9,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/timeline/restarts"
 	"github.com/plegdiag/plegdiag/internal/timeline/retold"
+	"github.com/plegdiag/plegdiag/internal/timeline/runs"
 	"github.com/plegdiag/plegdiag/internal/timeline/scopes"
 	"github.com/plegdiag/plegdiag/internal/timeline/waits"
 )
@@ -111,10 +112,10 @@ func Build(in Input, o Options) *Timeline {
 		func(a, b *Source) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File)) })
 	events := in.Events
 	tl := &Timeline{Clocks: reconcileClocks(events, in.Sources, o), Coverage: coverageOf(in.Sources)}
-	slices.SortStableFunc(events, compareEvents) // it is quick where runs are in order, as files are
+	runs.Sort(events, compareEvents)
 	events = retold.FoldRestarts(retold.FoldLimits(retold.FoldConditions(retold.FoldCallers(foldCopies(events)))))
 	events = joinSightings(pairSpans(events, tl.Coverage))
-	slices.SortStableFunc(events, compareEvents)
+	runs.Sort(events, compareEvents)
 	linkGoroutines(events)
 	linkShims(events)
 	linkPods(events)
@@ -133,7 +134,7 @@ func Build(in Input, o Options) *Timeline {
 	for i := range tl.Stalls {
 		events = append(events, tl.Stalls[i].toEvent())
 	}
-	slices.SortStableFunc(events, compareEvents)
+	runs.Sort(events, compareEvents)
 	tl.Facts = collectFacts(events)
 	tl.Events = events
 	return tl
