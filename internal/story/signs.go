@@ -195,6 +195,7 @@ type begun struct {
 	network, node, images time.Time
 	starts                []time.Time           // of the kubelet
 	boots                 map[*event.Event]bool // with which logs begin
+	stops                 map[*event.Event]bool // of programs that do not end when they are asked to
 }
 
 // firstWords is how long after its start a kubelet may find no node object of its own: it is about
@@ -205,7 +206,7 @@ const firstWords = 5 * time.Second
 // is, which it says only of one with a network, and that it could clean the file system of the
 // images.
 func findBegun(tl *timeline.Timeline) (b begun) {
-	b.boots = findHeads(tl)
+	b.boots, b.stops = findHeads(tl), findForcedStops(tl)
 	for _, e := range tl.Events {
 		switch {
 		case e.Kind == event.KindCollectRPC && e.FieldText(event.FieldNetwork) == "true" && e.Start.Known:
@@ -222,6 +223,31 @@ func findBegun(tl *timeline.Timeline) (b begun) {
 		}
 	}
 	return b
+}
+
+// findForcedStops are the stops in whole logs at which a program had to be killed, and ended: one
+// that does not look at SIGTERM is no trouble of the node. Of a few lines somebody chose them.
+func findForcedStops(tl *timeline.Timeline) map[*event.Event]bool {
+	found, resists := map[*event.Event]bool{}, map[string]bool{}
+	for _, e := range tl.Events {
+		if e.Kind == event.KindKillLate && !isAsked(e) {
+			resists[e.IDs.Container] = true
+		}
+	}
+	for _, e := range tl.Events {
+		if e.Kind == event.KindKillLate && isAsked(e) && !resists[e.IDs.Container] && slices.ContainsFunc(tl.Coverage, func(c timeline.Coverage) bool {
+			return c.Source == e.Source && c.File == e.Pos().File && c.IsDense()
+		}) {
+			found[e] = true
+		}
+	}
+	return found
+}
+
+// isAsked says that the signal in vain was one at which a program may do what it likes.
+func isAsked(e *event.Event) bool {
+	signal := e.FieldText(event.FieldSignal)
+	return signal != "" && signal != "9" && signal != "SIGKILL"
 }
 
 // findHeads are the starts of a machine with which the logs begin: each log of a kernel does, and
@@ -262,7 +288,7 @@ func findFirstLines(tl *timeline.Timeline) map[string]int {
 // images of which there are no numbers yet, calls that break, or find nobody, while a runtime is
 // restarted. A call that was too late is a sign all the same.
 func (b begun) isOver(e *event.Event) bool {
-	if e.FieldText(event.FieldRestarting) == "true" || b.boots[e] {
+	if e.FieldText(event.FieldRestarting) == "true" || b.boots[e] || b.stops[e] {
 		return true
 	}
 	switch e.Kind {
