@@ -15,9 +15,12 @@ const longestShort = 20 * time.Second
 // MarkRestarting marks the calls that broke, or found nobody, while a runtime was restarted:
 // somebody had asked for that, and it served again within seconds. So they look on every node. A
 // call that is told of for longer stays as it is. A runtime that answers that it is not ready yet
-// needs nobody who asked: so each start looks. The events are in the order of time.
-func MarkRestarting(events, restarted []*event.Event) {
-	markBeginning(events)
+// needs nobody who asked: so each start looks. So does the beginning of a node. The events are in
+// the order of time.
+func MarkRestarting(events, restarted []*event.Event, endOfLog func(file string) time.Time) {
+	markEtcdBegins(events)
+	markNodeBegins(events)
+	markNetworkBegins(events, endOfLog)
 	all := findShortRestarts(events, restarted)
 	starts := findShortStarts(events)
 	if len(all) == 0 && len(starts) == 0 {
@@ -33,48 +36,6 @@ func MarkRestarting(events, restarted []*event.Event) {
 			continue
 		}
 		if all[runtime].cover(e.Start.T, e.Last().T) {
-			e.AddFields(event.FieldRestarting.Bool(true))
-		}
-	}
-}
-
-// longestBeginning is how long an API server finds no etcd at most while both begin.
-const longestBeginning = 2 * time.Minute
-
-// mostBeginnings is how often a control plane begins at most in logs of one that does not end again
-// and again.
-const mostBeginnings = 2
-
-// markBeginning marks that nobody listened at etcd's port while a control plane began: the API
-// server begins beside etcd and tries until that is there, and afterwards the node is Ready, which
-// is told by somebody who has read the node at the API server.
-func markBeginning(events []*event.Event) {
-	var runs [][]*event.Event
-	var ready time.Time // the last word of that
-	for _, e := range events {
-		switch {
-		case !e.Start.Known || e.Start.Lacks != 0:
-		case e.Kind == event.KindNodeReady, e.Kind == event.KindNodeCondition && e.FieldText(event.FieldCondition) == "Ready" && e.FieldText(event.FieldStatus) == "True":
-			if at := e.Last().T; at.After(ready) {
-				ready = at
-			}
-		case e.Kind == event.KindEtcdTrouble && e.FieldText(event.FieldWhat) == "gone":
-			if n := len(runs); n > 0 && e.Start.T.Sub(runs[n-1][len(runs[n-1])-1].Start.T) < longestBeginning {
-				runs[n-1] = append(runs[n-1], e)
-			} else {
-				runs = append(runs, []*event.Event{e})
-			}
-		}
-	}
-	if len(runs) > mostBeginnings {
-		return
-	}
-	for _, run := range runs {
-		first, last := run[0].Start.T, run[len(run)-1].Start.T
-		if last.Sub(first) >= longestBeginning || !ready.After(last) {
-			continue
-		}
-		for _, e := range run {
 			e.AddFields(event.FieldRestarting.Bool(true))
 		}
 	}

@@ -1,7 +1,6 @@
 package restarts
 
 import (
-	"slices"
 	"testing"
 	"time"
 
@@ -37,7 +36,7 @@ func TestMarkRestartingMarksWhatMeetsAShortRestart(t *testing.T) {
 		end.Component, call.Fields = "containerd", []event.Field{c.field}
 		boot.End = event.At(end.Start.T.Add(c.boots))
 		all := []*event.Event{end, boot, call}
-		MarkRestarting(all, Find(all))
+		MarkRestarting(all, Find(all), noEnd)
 		require.Equal(t, c.marked, call.FieldText(event.FieldRestarting) == "true", name)
 	}
 }
@@ -48,38 +47,10 @@ func TestMarkRestartingMarksWhatMeetsAStart(t *testing.T) {
 	for at, marked := range map[time.Duration]bool{-time.Second: false, time.Second: true, 10 * time.Second: true, time.Minute: false} {
 		boot, call := unitEvent(event.KindDaemonBoot, 0), unitEvent(event.KindCRIError, at)
 		boot.End, call.Fields = event.At(boot.Start.T.Add(2*time.Second)), []event.Field{event.FieldUnready.Bool(true)}
-		MarkRestarting([]*event.Event{boot, call}, nil)
+		MarkRestarting([]*event.Event{boot, call}, nil, noEnd)
 		require.Equal(t, marked, call.FieldText(event.FieldRestarting) == "true", at)
 	}
 }
 
-// An API server that begins with its node finds no etcd for some seconds; one that goes on to miss
-// it, or whose node is not Ready afterwards, is trouble.
-func TestMarkRestartingMarksWhatMeetsABeginning(t *testing.T) {
-	for _, c := range []struct {
-		ready  time.Duration // 0 for never
-		gone   []time.Duration
-		marked bool
-	}{
-		{20 * time.Second, []time.Duration{1 * time.Second, 9 * time.Second}, true},
-		{time.Hour, []time.Duration{1 * time.Second}, true},
-		{0, []time.Duration{1 * time.Second}, false},
-		{20 * time.Second, []time.Duration{1 * time.Second, 90 * time.Second}, false},
-		{time.Hour, []time.Duration{1 * time.Second, 90 * time.Second, 170 * time.Second}, false},
-		{4 * time.Hour, []time.Duration{1 * time.Second, time.Hour, 2 * time.Hour}, false},
-	} {
-		var events []*event.Event
-		for _, at := range c.gone {
-			e := unitEvent(event.KindEtcdTrouble, at)
-			e.Fields = []event.Field{event.FieldWhat.Text("gone")}
-			events = append(events, e)
-		}
-		first := events[0]
-		if c.ready > 0 {
-			events = append(events, unitEvent(event.KindNodeReady, c.ready))
-		}
-		slices.SortFunc(events, func(a, b *event.Event) int { return a.Start.T.Compare(b.Start.T) })
-		MarkRestarting(events, nil)
-		require.Equal(t, c.marked, first.FieldText(event.FieldRestarting) == "true", c)
-	}
-}
+// noEnd is of logs that end with their events.
+func noEnd(string) time.Time { return time.Time{} }
