@@ -22,22 +22,27 @@ const (
 )
 
 // ToldClock is the wall clock in a line of the kernel that is stamped with the time since boot
-// alone, as it is written then (drivers/rtc/class.c, kernel/audit.c):
-//
-//	rtc_cmos 00:05: setting system clock to 2012-12-22T01:51:07 UTC (1356141067)
-//	audit: type=1400 audit(1762615360.224:188): apparmor="STATUS" operation="profile_replace" …
+// alone, as it is written then.
 func ToldClock(r *event.Record) (at event.Time, ok bool) {
 	if r.Time.Lacks != event.LacksBoot {
 		return at, false
 	}
-	if epoch, found := scan.Between(scan.After(r.Text, " setting system clock to "), " UTC (", ")"); found {
+	return kernelClock(r.Text)
+}
+
+// kernelClock is the wall clock as the kernel tells it (drivers/rtc/class.c, kernel/audit.c):
+//
+//	rtc_cmos 00:05: setting system clock to 2012-12-22T01:51:07 UTC (1356141067)
+//	audit: type=1400 audit(1762615360.224:188): apparmor="STATUS" operation="profile_replace" …
+func kernelClock(text string) (at event.Time, ok bool) {
+	if epoch, found := scan.Between(scan.After(text, " setting system clock to "), " UTC (", ")"); found {
 		seconds, err := strconv.ParseInt(epoch, 10, 64)
 		return event.Time{T: time.Unix(seconds, 0).UTC(), Prec: time.Second, Known: true}, err == nil
 	}
-	if !strings.HasPrefix(r.Text, "audit: type=") {
+	if !strings.HasPrefix(text, "audit: type=") {
 		return at, false
 	}
-	whole, rest, _ := strings.Cut(scan.After(r.Text, " audit("), ".")
+	whole, rest, _ := strings.Cut(scan.After(text, " audit("), ".")
 	fraction, _, found := strings.Cut(rest, ":")
 	seconds, err := strconv.ParseInt(whole, 10, 64)
 	ms, errMS := strconv.ParseInt(fraction, 10, 64)
@@ -45,9 +50,9 @@ func ToldClock(r *event.Record) (at event.Time, ok bool) {
 }
 
 // ToldMoment is the moment, with year and zone, that a line without them names a little after it
-// was. The kubelet prints it when it starts (cAdvisor's manager.go, dockershim), every 10 s from
-// -v=3 on (the eviction manager), after each pod's start (from 1.27 on) and where a volume fails
-// (nestedpendingoperations):
+// was. The kernel does so in a syslog, too. The kubelet prints it when it starts (cAdvisor's
+// manager.go, dockershim), every 10 s from -v=3 on (the eviction manager), after each pod's start
+// (from 1.27 on) and where a volume fails (nestedpendingoperations):
 //
 //	Machine: {Timestamp:2021-01-20 11:42:11.940508631 +0000 UTC m=+0.318352187 NumCores:6 …}
 //	Docker Info: &{ID:VK75:… SystemTime:2021-01-20T11:42:12.00124392Z LoggingDriver:json-file …}
@@ -57,6 +62,9 @@ func ToldClock(r *event.Record) (at event.Time, ok bool) {
 func ToldMoment(r *event.Record) (at time.Time, ok bool) {
 	if r.Time.Lacks&event.LacksZone == 0 || !r.Time.Known {
 		return at, false
+	}
+	if clock, found := kernelClock(r.Text); found {
+		return clock.T, true
 	}
 	if info, found := strings.CutPrefix(r.Text, dockerInfo+"&{"); found {
 		now, _, _ := strings.Cut(scan.After(info, " SystemTime:"), " ")

@@ -39,6 +39,8 @@ func TestToldMoment(t *testing.T) {
 		`"Observed pod startup duration" pod="a/b" observedRunningTime="2023-09-01 23:35:07.1 +0000 UTC m=+1.0" watchObservedRunningTime="2023-09-01 23:35:07.2 +0000 UTC m=+1.1"`: "2023-09-01T23:35:07.1Z",
 		`Operation for "{x}" failed. No retries permitted until 2025-05-09 12:28:16.5 +0000 UTC m=+121017.5 (durationBeforeRetry 2m2s). Error: timed out`:                          "2025-05-09T12:26:14.5Z",
 		`Operation for "{x}" failed. No retries permitted until 2025-05-09 12:28:16.5 +0000 UTC m=+121017.5 (durationBefo`:                                                         "",
+		"rtc_cmos 00:05: setting system clock to 2012-12-22 01:51:07 UTC (1356141067)":                                                                                             "2012-12-22T01:51:07Z",
+		`audit: type=1400 audit(1762615360.224:188): apparmor="STATUS" profile="x"`:                                                                                                "2025-11-08T15:22:40.224Z",
 		"certificate rotation deadline is 2025-05-09 12:28:16.5 +0000 UTC m=+121017.5":                                                                                             "",
 	} {
 		r := event.Record{Text: text, Raw: text, Time: event.Time{Lacks: event.LacksYear | event.LacksZone, Known: true}}
