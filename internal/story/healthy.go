@@ -124,6 +124,9 @@ func (s *story) describeRoutine() string {
 		text += " of " + writers
 	}
 	from, to := event.TimeOfDay(window.Start), event.TimeOfDay(window.End)
+	if window.End.Sub(window.Start) >= 24*time.Hour { // the times alone would look like a few hours
+		from, to = window.Start.UTC().Format("01-02 15:04:05"), window.End.UTC().Format("01-02 15:04:05")
+	}
 	switch {
 	case window.IsZero():
 	case window.End.Sub(window.Start) < time.Second:

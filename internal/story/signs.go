@@ -225,17 +225,24 @@ func findBegun(tl *timeline.Timeline) (b begun) {
 	return b
 }
 
+// mostStops is how often a program is stopped in vain at most that ends when it is killed.
+const mostStops = 2
+
 // findForcedStops are the stops in whole logs at which a program had to be killed, and ended: one
 // that does not look at SIGTERM is no trouble of the node. Of a few lines somebody chose them.
 func findForcedStops(tl *timeline.Timeline) map[*event.Event]bool {
-	found, resists := map[*event.Event]bool{}, map[string]bool{}
+	found, stops := map[*event.Event]bool{}, map[string]int{}
 	for _, e := range tl.Events {
-		if e.Kind == event.KindKillLate && !isAsked(e) {
-			resists[e.IDs.Container] = true
+		switch {
+		case e.Kind != event.KindKillLate:
+		case isAsked(e):
+			stops[e.IDs.Container] += e.Count()
+		default: // it resists
+			stops[e.IDs.Container] += mostStops + 1
 		}
 	}
 	for _, e := range tl.Events {
-		if e.Kind == event.KindKillLate && isAsked(e) && !resists[e.IDs.Container] && slices.ContainsFunc(tl.Coverage, func(c timeline.Coverage) bool {
+		if e.Kind == event.KindKillLate && stops[e.IDs.Container] <= mostStops && slices.ContainsFunc(tl.Coverage, func(c timeline.Coverage) bool {
 			return c.Source == e.Source && c.File == e.Pos().File && c.IsDense()
 		}) {
 			found[e] = true
