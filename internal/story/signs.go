@@ -24,10 +24,17 @@ type Sign struct {
 	kind event.Kind
 }
 
-// isOfWorkload says that an event is a container's own trouble: the runtime starts it, and it ends.
+// isOfWorkload says that an event is a container's own trouble: the runtime starts it, and it ends,
+// or the registry does not have its image.
 // On a node that is well it is nobody else's; where nothing else is shown, it is what the input is
 // about.
-func isOfWorkload(e *event.Event) bool { return e.FieldText(event.FieldState) == "CrashLoopBackOff" }
+func isOfWorkload(e *event.Event) bool {
+	return e.FieldText(event.FieldState) == "CrashLoopBackOff" || e.Kind == event.KindKubeEvent && lacksImage.MatchString(e.FieldText(event.FieldMessage))
+}
+
+// lacksImage is what the kubelet says of a container whose image the registry does not have, or
+// does not give: of a registry that is not reached it says why.
+var lacksImage = regexp.MustCompile(`^(Error: (ErrImagePull|ImagePullBackOff)|Back-off (pulling image|restarting failed container) .*|Failed to pull image .*: (not found|denied: .*|manifest unknown|pull access denied.*))$`)
 
 // listWorkload returns the first sign of each container that ends again and again.
 func listWorkload(tl *timeline.Timeline) (signs []Sign) {
