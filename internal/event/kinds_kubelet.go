@@ -71,8 +71,11 @@ var lostRuntime = []FieldInfo{
 	truth(FieldAlive, "whether a process of that runtime ran at the time of the call: it does not listen, and has not ended; absent otherwise"),
 	truth(FieldCut, "whether the connection broke during the call"),
 	truth(FieldUnready, "whether the runtime answered that it has not yet read the state of its containers"),
-	truth(FieldRestarting, "whether somebody restarted that runtime at the time of the call, and it served again within seconds, or it answered by itself that it has just begun; absent otherwise"),
+	truth(FieldRestarting, "whether somebody restarted that runtime at the time of the call, and it served again within seconds, or it answered by itself that it has just begun, or the node's network had not begun yet; absent otherwise"),
 }
+
+// beginning is what each node meets that begins.
+var beginning = truth(FieldRestarting, "whether the kubelet had just begun, and its node was Ready soon after; absent otherwise")
 
 // PodStatus is the method of a failed call by which relist read one pod, PodSandboxStatus or
 // ContainerStatus, where only the sync of the pod tells of it, which waits for relist's answer
@@ -186,6 +189,7 @@ var kubeletKinds = []KindInfo{
 		text(FieldNode, "that the request is about, as its path names it"),
 		text(FieldHow, "the same reason in words, where the error tells one; absent otherwise"),
 		text(FieldError, "as written"),
+		beginning,
 	}},
 	{Kind: KindCertificate, About: "the kubelet's certificate, or one of the control plane, is expired or missing, or cannot be renewed", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what is wrong with it", "expired", "missing", "rotation"),
@@ -195,6 +199,7 @@ var kubeletKinds = []KindInfo{
 		oneOf(FieldReason, "why it could not be renewed", apiFailures...),
 		text(FieldServer, "host and port of the API server"),
 		text(FieldError, "as written"),
+		beginning,
 	}},
 	{Kind: KindClientRefused, About: "the API server refuses a client whose certificate is expired; which one is not said", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldError, "as written"),
@@ -205,6 +210,7 @@ var kubeletKinds = []KindInfo{
 		truth(FieldCaller, "whether the sync of a pod says so, which waits for it; absent otherwise"),
 		truth(FieldAnswered, "whether it is the runtime's own answer to crictl info; absent otherwise"),
 		truth(FieldTold, "whether it stands without time and writer, as people quote it; absent otherwise"),
+		beginning,
 	}},
 	{Kind: KindPressure, About: "the kubelet reports pressure as a condition of its node", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldOf, "what the node is short of; of process ids kubelet.pid-pressure tells", "disk", "memory"),

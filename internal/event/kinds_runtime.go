@@ -52,6 +52,7 @@ var runtimeKinds = []KindInfo{
 			truth(FieldDeadline, "whether it ran into its time limit, or its caller stopped waiting"),
 			text(FieldPlugin, "of the CNI that failed, where the error names it, as cilium-cni"),
 			oneOf(FieldReason, aboutCRIFailures, criFailures...),
+			truth(FieldRestarting, "whether it failed because the node's network had not begun yet; absent otherwise"),
 			length(FieldCost, "as a patched build prints it"),
 			length(FieldGrace, "that the container has for its end, where it is to stop"),
 			text(FieldName, "of the container, where CRI-O tells it"),

@@ -53,6 +53,9 @@ func (r *reader) readLog(ctx context.Context, read parse.Records, src io.Reader,
 			if at, ok := messages.ToldClock(&rec); ok && len(source.Told) < maxTold {
 				source.AddTold(&rec, at)
 			}
+			if at, ok := messages.ToldMoment(&rec); ok && event.Plausible(at) && len(source.Pairs) < 2*timeline.MaxPairs {
+				source.AddLatePairs([]timeline.Pair{{Local: rec.Time, True: at, Late: true}})
+			}
 			found := dumps.Add(&rec)
 			f.addFoundDumps(found)
 			if n := len(found); n > 0 && found[n-1].Source.Line == rec.Pos.Line {

@@ -124,6 +124,9 @@ func (s *story) describeRoutine() string {
 		text += " of " + writers
 	}
 	from, to := event.TimeOfDay(window.Start), event.TimeOfDay(window.End)
+	if window.End.Sub(window.Start) >= 24*time.Hour { // the times alone would look like a few hours
+		from, to = window.Start.UTC().Format("01-02 15:04:05"), window.End.UTC().Format("01-02 15:04:05")
+	}
 	switch {
 	case window.IsZero():
 	case window.End.Sub(window.Start) < time.Second:
@@ -136,7 +139,7 @@ func (s *story) describeRoutine() string {
 
 // describeHealthy says what was looked at, and how little that is where it is.
 func (s *story) describeHealthy() string {
-	switch routine := s.describeRoutine() + s.describeRestarts(); {
+	switch routine := s.describeRoutine() + s.describeRestarts() + s.describeWorkload(); {
 	case s.coversStall():
 		return routine
 	case s.hasMuchEvidence():
@@ -144,6 +147,25 @@ func (s *story) describeHealthy() string {
 	default:
 		return routine + tooFewLines
 	}
+}
+
+// describeWorkload says which container ends at each start, which the node does not make it; empty
+// for none.
+func (s *story) describeWorkload() string {
+	signs := listWorkload(s.timeline)
+	if len(signs) == 0 {
+		return ""
+	}
+	text, others := signs[0].Text, map[string]bool{}
+	for _, e := range s.timeline.Events {
+		if isOfWorkload(e) && e.Text != text {
+			others[e.Text] = true
+		}
+	}
+	if len(others) > 0 {
+		text += " " + event.OthersText(len(others))
+	}
+	return fmt.Sprintf(andWorkload, text)
 }
 
 // describeRestarts says which daemons were restarted; empty for none.

@@ -43,6 +43,11 @@ func TestOpening(t *testing.T) {
 	require.Equal(t, Opening{State: Healthy}, s.writeOpening(nil, Healthy, nil, nil))
 }
 
+// loop is a container that ends each time it is started.
+func loop(name string) event.Event {
+	return ev("container.state", when(3), field("state", "CrashLoopBackOff"), func(e *event.Event) { e.Text = name + " ends" })
+}
+
 // TestStates holds that the first words follow the evidence: a cause, a stall, signs, routine, or
 // nothing that is known.
 func TestStates(t *testing.T) {
@@ -62,6 +67,7 @@ func TestStates(t *testing.T) {
 		"a daemon in the kernel":     {line(held), Signs, "thread.sample"},
 		"a node without memory":      {line(ev("fact", field("name", "memory.available-percent"), field("value", "0"))), Signs, "hardly any memory is available (0 %)"},
 		"a node that is ready":       {line(exitOf(idA, 1), ready), Healthy, "only routine"},
+		"a workload that fails":      {dense(line(exitOf(idA, 1), loop("a"), loop("b"), loop("b"))), Healthy, "; of the workload, a ends (and 1 other)"},
 		"routine in a whole journal": {dense(line(exitOf(idA, 1))), Healthy, "only routine of containerd, kubelet"},
 		"nothing that is known":      {&timeline.Timeline{}, Unrecognised, "no line of a kubelet"},
 	} {

@@ -59,6 +59,7 @@ const (
 	moreSources        = " and %d more"
 	fromThere          = ", from %s on"
 	fromTo             = ", from %s to %s"
+	andWorkload        = "; of the workload, %s"
 	tooLittle          = "%s, and too few lines to say that the node was well"
 	showsNoStall       = "; a stall of relist would not show in it"
 	restartedOnce      = "; %s was restarted at %s"

@@ -24,10 +24,17 @@ type Sign struct {
 	kind event.Kind
 }
 
-// isOfWorkload says that an event is a container's own trouble: the runtime starts it, and it ends.
+// isOfWorkload says that an event is a container's own trouble: the runtime starts it, and it ends,
+// or the registry does not have its image.
 // On a node that is well it is nobody else's; where nothing else is shown, it is what the input is
 // about.
-func isOfWorkload(e *event.Event) bool { return e.FieldText(event.FieldState) == "CrashLoopBackOff" }
+func isOfWorkload(e *event.Event) bool {
+	return e.FieldText(event.FieldState) == "CrashLoopBackOff" || e.Kind == event.KindKubeEvent && lacksImage.MatchString(e.FieldText(event.FieldMessage))
+}
+
+// lacksImage is what the kubelet says of a container whose image the registry does not have, or
+// does not give: of a registry that is not reached it says why.
+var lacksImage = regexp.MustCompile(`^(Error: (ErrImagePull|ImagePullBackOff)|Back-off (pulling image|restarting failed container) .*|Failed to pull image .*: (not found|denied: .*|manifest unknown|pull access denied.*))$`)
 
 // listWorkload returns the first sign of each container that ends again and again.
 func listWorkload(tl *timeline.Timeline) (signs []Sign) {
@@ -195,6 +202,7 @@ type begun struct {
 	network, node, images time.Time
 	starts                []time.Time           // of the kubelet
 	boots                 map[*event.Event]bool // with which logs begin
+	stops                 map[*event.Event]bool // of programs that do not end when they are asked to
 }
 
 // firstWords is how long after its start a kubelet may find no node object of its own: it is about
@@ -205,7 +213,7 @@ const firstWords = 5 * time.Second
 // is, which it says only of one with a network, and that it could clean the file system of the
 // images.
 func findBegun(tl *timeline.Timeline) (b begun) {
-	b.boots = findHeads(tl)
+	b.boots, b.stops = findHeads(tl), findForcedStops(tl)
 	for _, e := range tl.Events {
 		switch {
 		case e.Kind == event.KindCollectRPC && e.FieldText(event.FieldNetwork) == "true" && e.Start.Known:
@@ -222,6 +230,38 @@ func findBegun(tl *timeline.Timeline) (b begun) {
 		}
 	}
 	return b
+}
+
+// mostStops is how often a program is stopped in vain at most that ends when it is killed.
+const mostStops = 2
+
+// findForcedStops are the stops in whole logs at which a program had to be killed, and ended: one
+// that does not look at SIGTERM is no trouble of the node. Of a few lines somebody chose them.
+func findForcedStops(tl *timeline.Timeline) map[*event.Event]bool {
+	found, stops := map[*event.Event]bool{}, map[string]int{}
+	for _, e := range tl.Events {
+		switch {
+		case e.Kind != event.KindKillLate:
+		case isAsked(e):
+			stops[e.IDs.Container] += e.Count()
+		default: // it resists
+			stops[e.IDs.Container] += mostStops + 1
+		}
+	}
+	for _, e := range tl.Events {
+		if e.Kind == event.KindKillLate && stops[e.IDs.Container] <= mostStops && slices.ContainsFunc(tl.Coverage, func(c timeline.Coverage) bool {
+			return c.Source == e.Source && c.File == e.Pos().File && c.IsDense()
+		}) {
+			found[e] = true
+		}
+	}
+	return found
+}
+
+// isAsked says that the signal in vain was one at which a program may do what it likes.
+func isAsked(e *event.Event) bool {
+	signal := e.FieldText(event.FieldSignal)
+	return signal != "" && signal != "9" && signal != "SIGKILL"
 }
 
 // findHeads are the starts of a machine with which the logs begin: each log of a kernel does, and
@@ -262,7 +302,7 @@ func findFirstLines(tl *timeline.Timeline) map[string]int {
 // images of which there are no numbers yet, calls that break, or find nobody, while a runtime is
 // restarted. A call that was too late is a sign all the same.
 func (b begun) isOver(e *event.Event) bool {
-	if e.FieldText(event.FieldRestarting) == "true" || b.boots[e] {
+	if e.FieldText(event.FieldRestarting) == "true" || b.boots[e] || b.stops[e] {
 		return true
 	}
 	switch e.Kind {

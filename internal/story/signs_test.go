@@ -34,6 +34,33 @@ func TestBootAtTheHead(t *testing.T) {
 	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(ev("kernel.boot"))).Signs)
 }
 
+// TestForcedStops holds that a program that has to be killed at its stop is no sign in a whole log,
+// and one that SIGKILL does not end either, or that is stopped in vain again and again, is.
+func TestForcedStops(t *testing.T) {
+	late := func(second float64, id, signal string) event.Event {
+		return ev("runtime.kill-late", when(second), field("signal", signal), func(e *event.Event) { e.IDs.Container = id })
+	}
+	for _, c := range []struct {
+		events []event.Event
+		few    bool
+		signs  int
+	}{
+		{[]event.Event{late(1, idA, "15"), late(2, idB, "stop signal")}, false, 0},
+		{[]event.Event{late(1, idA, "15"), late(2, idA, "15")}, false, 0},
+		{[]event.Event{late(1, idA, "15"), late(2, idA, "15"), late(3, idA, "15")}, false, 1},
+		{[]event.Event{late(1, idA, "15"), late(2, idA, "9")}, false, 1},
+		{[]event.Event{late(1, idA, "15")}, true, 1},
+	} {
+		tl := dense(line(c.events...))
+		for i := range tl.Coverage {
+			if tl.Coverage[i].File = "log"; c.few {
+				tl.Coverage[i].Lines = 10
+			}
+		}
+		require.Len(t, listSigns(tl, false), c.signs)
+	}
+}
+
 // TestDeletedContainer holds that who asks for a container that is gone shows no trouble, in the
 // words of each runtime.
 func TestDeletedContainer(t *testing.T) {

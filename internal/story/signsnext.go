@@ -83,8 +83,12 @@ const maxForSigns = 2
 // addPlugins asks for the processes of the network plugins where a call failed in one: the runtime
 // has only passed on what the plugin said.
 func (n *nextChooser) addPlugins() {
-	failed := eventSort{kind: event.KindCRIError, fields: map[event.Key]string{event.FieldNetwork: "true"}}
+	failed := false
 	for _, e := range n.timeline.Events {
+		if e.FieldText(event.FieldRestarting) == "true" { // while the node began
+			continue
+		}
+		failed = failed || e.Kind == event.KindCRIError && e.FieldText(event.FieldNetwork) == "true"
 		says := e.Kind == event.KindCRIError || e.Kind == event.KindCRICall || e.Kind == event.KindNetworkDaemon && e.FieldText(event.FieldWhat) == "daemon"
 		if e.FieldText(event.FieldReason) == "cni-locked" { // its daemon has no part in that
 			continue
@@ -94,7 +98,7 @@ func (n *nextChooser) addPlugins() {
 			return
 		}
 	}
-	if n.hasAny(failed) && !n.listSources()["processes"] {
+	if failed && !n.listSources()["processes"] {
 		n.addMissing([]rules.Missing{{Source: "processes", Command: listPlugins, Note: wantPlugins}})
 	}
 }

@@ -121,7 +121,7 @@ func Build(in Input, o Options) *Timeline {
 	linkPods(events)
 	restarted := restarts.Find(events)
 	events = restarts.MarkRunning(events)
-	restarts.MarkRestarting(events, restarted)
+	restarts.MarkRestarting(events, restarted, tl.endOfFile)
 	restarts.EndStarts(events, tl.endOfFile)
 	restarts.MarkTriedAgain(events)
 	waits.BoundByLog(events, restarted)

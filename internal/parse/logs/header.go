@@ -20,6 +20,7 @@ const (
 	terminal             // as logrus writes to a terminal: the message, then key=value pairs
 	inJSON               // an object that a logger wrote
 	banner               // a line of journalctl itself
+	created              // the first line of a file that klog writes
 	none                 // the line has no header at all
 )
 
@@ -262,6 +263,10 @@ func (h *header) scanFromCapital(b []byte) int {
 	if len(b) < 9 {
 		return 0
 	}
+	if bytes.HasPrefix(b, fileCreated) {
+		h.body, h.msg = created, len(b)
+		return -1
+	}
 	n := 0
 	// T09:30:11.885 level=debug, as write-ups cut logrus lines
 	if b[0] == 'T' && lines.IsDigit(b[1]) {
@@ -415,6 +420,17 @@ func wordLength(b []byte) int {
 func isBanner(b []byte) bool {
 	return lines.StartsWith(b, "-- Boot ", event.RebootBanner, "-- Logs begin", "-- Journal begins", "-- No entries --",
 		"-- No journal files were found. --")
+}
+
+// fileCreated begins the first line of a file that klog, or glog before it, writes.
+var fileCreated = []byte("Log file created at: ")
+
+// createdAt is when a file of klog begins, by its writer's clock. The lines below have no year:
+//
+//	Log file created at: 2019/08/20 20:28:26
+func createdAt(b []byte) event.Time {
+	at, err := time.Parse("2006/01/02 15:04:05", string(bytes.TrimRight(b[len(fileCreated):], " \t\r")))
+	return event.Time{T: at, Prec: time.Second, Lacks: event.LacksZone, Known: err == nil}
 }
 
 // bannerEnd is when the journal ended, as its first line says; unknown where it does not:

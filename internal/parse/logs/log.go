@@ -190,6 +190,9 @@ func (l *logReader) readHeaded(n int, raw, b []byte, s *scannedLine) bool {
 	}
 	rec := l.newRecord(n, h)
 	switch {
+	case h.body == created:
+		rec.Outer = createdAt(b)
+		return l.yield(rec, nil)
 	case h.body == banner:
 		if rec.Outer = bannerEnd(b); bytes.HasPrefix(b, []byte(event.RebootBanner)) {
 			rec.Wanted, rec.Text, rec.Raw = true, event.RebootBanner, l.quoteLine(raw)

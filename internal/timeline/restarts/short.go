@@ -15,8 +15,12 @@ const longestShort = 20 * time.Second
 // MarkRestarting marks the calls that broke, or found nobody, while a runtime was restarted:
 // somebody had asked for that, and it served again within seconds. So they look on every node. A
 // call that is told of for longer stays as it is. A runtime that answers that it is not ready yet
-// needs nobody who asked: so each start looks. The events are in the order of time.
-func MarkRestarting(events, restarted []*event.Event) {
+// needs nobody who asked: so each start looks. So does the beginning of a node. The events are in
+// the order of time.
+func MarkRestarting(events, restarted []*event.Event, endOfLog func(file string) time.Time) {
+	markEtcdBegins(events)
+	markNodeBegins(events)
+	markNetworkBegins(events, endOfLog)
 	all := findShortRestarts(events, restarted)
 	starts := findShortStarts(events)
 	if len(all) == 0 && len(starts) == 0 {

@@ -36,7 +36,7 @@ func TestMarkRestartingMarksWhatMeetsAShortRestart(t *testing.T) {
 		end.Component, call.Fields = "containerd", []event.Field{c.field}
 		boot.End = event.At(end.Start.T.Add(c.boots))
 		all := []*event.Event{end, boot, call}
-		MarkRestarting(all, Find(all))
+		MarkRestarting(all, Find(all), noEnd)
 		require.Equal(t, c.marked, call.FieldText(event.FieldRestarting) == "true", name)
 	}
 }
@@ -47,7 +47,10 @@ func TestMarkRestartingMarksWhatMeetsAStart(t *testing.T) {
 	for at, marked := range map[time.Duration]bool{-time.Second: false, time.Second: true, 10 * time.Second: true, time.Minute: false} {
 		boot, call := unitEvent(event.KindDaemonBoot, 0), unitEvent(event.KindCRIError, at)
 		boot.End, call.Fields = event.At(boot.Start.T.Add(2*time.Second)), []event.Field{event.FieldUnready.Bool(true)}
-		MarkRestarting([]*event.Event{boot, call}, nil)
+		MarkRestarting([]*event.Event{boot, call}, nil, noEnd)
 		require.Equal(t, marked, call.FieldText(event.FieldRestarting) == "true", at)
 	}
 }
+
+// noEnd is of logs that end with their events.
+func noEnd(string) time.Time { return time.Time{} }

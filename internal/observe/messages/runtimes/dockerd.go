@@ -143,8 +143,11 @@ func killLate(r *event.Record) (event.Event, bool) {
 	if signal == "" {
 		signal, _ = scan.Between(text, " with stop signal(", ")")
 	}
-	if strings.Contains(text, " of kill ") {
+	switch {
+	case strings.Contains(text, " of kill "):
 		signal = "9"
+	case strings.Contains(text, " with stop signal timed out"): // of CRI-O, which names none
+		signal = "stop signal"
 	}
 	e.AddText(event.FieldSignal, signal)
 	return e, ok
