@@ -11,6 +11,7 @@ import (
 func TestFailureReason(t *testing.T) {
 	for _, c := range []struct{ method, text, want string }{
 		{"RunPodSandbox", `failed to get sandbox image "registry.k8s.io/pause:3.9": failed to pull image "registry.k8s.io/pause:3.9": failed to do request: Head "https://registry.k8s.io/v2/pause/manifests/3.9": dial tcp 10.0.0.1:443: i/o timeout`, "pause-image"},
+		{"RunPodSandbox", `failed to get sandbox image "602401143452.dkr.ecr.eu-central-1.amazonaws.com/e`, "pause-image"}, // cut, or broken over two lines
 		{"RunPodSandbox", `failed to resolve reference "registry.k8s.io/pause:3.9": registry.k8s.io/pause:3.9: not found`, "pause-image"},
 		{"RunPodSandbox", `failed to create shim task: OCI runtime create failed: runc did not terminate succ` + "esfully: exit status 127: unknown", "runtime-program"},
 		{"StartContainer", `failed to create shim: exec: \\\"runc\\\": executable file not found in $PATH: unknown`, "runtime-program"},

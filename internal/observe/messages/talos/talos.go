@@ -58,6 +58,12 @@ func cutServiceEnd(r *event.Record) (service, reason string, ok bool) {
 	return service, strings.TrimSpace(reason), ok && componentOf(service) != "talos" && !strings.Contains(reason, "connection refused")
 }
 
+// signals are systemd's names of the signals that end a program, by those of Go's package syscall.
+var signals = map[string]string{
+	"aborted": "6/ABRT", "bus error": "7/BUS", "floating point exception": "8/FPE", "illegal instruction": "4/ILL", "killed": "9/KILL", "quit": "3/QUIT",
+	"segmentation fault": "11/SEGV", "trace/breakpoint trap": "5/TRAP",
+}
+
 // serviceEnds is the end of the kubelet or of the runtime as a service of Talos, or that it cannot
 // be made.
 func serviceEnds(r *event.Record) (event.Event, bool) {
@@ -65,8 +71,8 @@ func serviceEnds(r *event.Record) (event.Event, bool) {
 	how := ""
 	if code := scan.Digits(scan.After(reason, "exit code ", "exit status ")); code != "" {
 		how = "exited " + code
-	} else if reason == "signal: killed" {
-		how = "killed 9/KILL"
+	} else if signal := signals[scan.After(strings.TrimSuffix(reason, " (core dumped)"), "signal: ")]; signal != "" {
+		how = "killed " + signal
 	} else if made := scan.After(reason, "failed to create task: "); made != "" {
 		how = "not made: " + table.Clip(made)
 	}
