@@ -2,6 +2,7 @@ package restarts
 
 import (
 	"slices"
+	"sort"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -73,17 +74,32 @@ func markNodeBegins(events []*event.Event) {
 		if !e.Start.Known || e.Start.Lacks != 0 {
 			continue
 		}
-		if slices.ContainsFunc(starts, func(start time.Time) bool {
-			return !e.Start.T.Before(start.Add(-beforeStart)) && slices.ContainsFunc(ready, func(at time.Time) bool {
-				return !at.Before(e.Last().T) && at.Sub(start) < longestReady
-			})
-		}) {
+		start, started := lastUntil(starts, e.Start.T.Add(beforeStart))
+		if at, became := firstFrom(ready, e.Last().T); started && became && at.Sub(start) < longestReady {
 			e.AddFields(event.FieldRestarting.Bool(true))
 		}
 	}
 }
 
-// timesOf are when events of a kind were.
+// lastUntil is the last of times, which are in order, that is not after t.
+func lastUntil(times []time.Time, t time.Time) (last time.Time, ok bool) {
+	i := sort.Search(len(times), func(i int) bool { return times[i].After(t) })
+	if i == 0 {
+		return last, false
+	}
+	return times[i-1], true
+}
+
+// firstFrom is the first of times, which are in order, that is not before t.
+func firstFrom(times []time.Time, t time.Time) (first time.Time, ok bool) {
+	i := sort.Search(len(times), func(i int) bool { return !times[i].Before(t) })
+	if i == len(times) {
+		return first, false
+	}
+	return times[i], true
+}
+
+// timesOf are when events of a kind were, in their order.
 func timesOf(events []*event.Event, kind event.Kind) (times []time.Time) {
 	for _, e := range events {
 		if e.Kind == kind && e.Start.Known && e.Start.Lacks == 0 {
@@ -111,7 +127,8 @@ func markNetworkBegins(events []*event.Event, endOfLog func(file string) time.Ti
 	var next time.Time // the failure after those that were looked at
 	starts := timesOf(events, event.KindKubeletStart)
 	isEarly := func(at time.Time) bool {
-		return slices.ContainsFunc(starts, func(start time.Time) bool { return !at.Before(start) && at.Sub(start) < earlyFailure })
+		start, started := lastUntil(starts, at)
+		return started && at.Sub(start) < earlyFailure
 	}
 	over := false // the failures that were looked at last ended
 	for _, e := range slices.Backward(events) {
