@@ -105,7 +105,7 @@ var spareRows sync.Pool
 // which came under the tag of whoever started it or passed its lines on: docker, env, logger, a
 // script.
 func nameRelayedUnit(rec *event.Record) {
-	if rec.Caller == "" || rec.Unit == "" && !rec.Outer.Known || daemon.Writer(rec.Unit) == daemon.Kubelet.Component {
+	if rec.Caller == "" || rec.Unit == "" || daemon.Writer(rec.Unit) == daemon.Kubelet.Component {
 		return
 	}
 	if daemon.IsKubeletFile(rec.Caller) || daemon.IsKubeletText(rec.Text) || daemon.IsKubeletText(rec.Value("err")) {
