@@ -72,8 +72,8 @@ type Record struct {
 	Unit   string // who wrote it, as "kubelet" or "kernel"; empty when the line does not say
 	Host   string // as the carrier names it; empty when it does not
 	PID    int    // of the writer; 0 when the line does not say
-	// Caller is the source file that klog names in a line that somebody else carries, as
-	// "kubelet.go": the tag of that line may be of whoever started the program. Empty elsewhere.
+	// Caller is the source file that klog names, as "kubelet.go": a line without a tag is known by
+	// it, and the tag of a carried line may be of whoever started the program. Empty elsewhere.
 	Caller string
 	Level  Level
 	// Text is the message: headers removed, escapes of the format undone,

@@ -42,6 +42,9 @@ func (r *reader) readLog(ctx context.Context, read parse.Records, src io.Reader,
 		}
 		f.account.Used += rec.Lines
 		nameRelayedUnit(&rec)
+		if rec.Unit == "" && rec.Caller != "" && !f.place.Foreign {
+			rec.Unit = log.callers.Program(rec.Caller, rec.PID)
+		}
 		source := log.addToSource(&rec)
 		if f.watching() != nil {
 			f.watching().noteRecord(rec, strings.TrimSuffix(source.Name, ".log"))
@@ -105,7 +108,7 @@ var spareRows sync.Pool
 // which came under the tag of whoever started it or passed its lines on: docker, env, logger, a
 // script.
 func nameRelayedUnit(rec *event.Record) {
-	if rec.Caller == "" || daemon.Writer(rec.Unit) == daemon.Kubelet.Component {
+	if rec.Caller == "" || rec.Unit == "" || daemon.Writer(rec.Unit) == daemon.Kubelet.Component {
 		return
 	}
 	if daemon.IsKubeletFile(rec.Caller) || daemon.IsKubeletText(rec.Text) || daemon.IsKubeletText(rec.Value("err")) {
@@ -133,6 +136,7 @@ type logReader struct {
 	// same.
 	source     *timeline.SourceBuilder
 	host, unit string
+	callers    daemon.KlogPrograms // by their process
 }
 
 // addToSource adds a record to its source, which it returns.

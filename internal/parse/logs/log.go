@@ -269,7 +269,7 @@ func (l *logReader) newRecord(n int, h *header) event.Record {
 	case h.body != banner:
 		rec.Unit = l.section
 	}
-	if len(h.caller) > 0 && h.carried {
+	if len(h.caller) > 0 {
 		rec.Caller = l.files.Intern(h.caller)
 	}
 	if len(h.host) > 0 {
