@@ -142,8 +142,14 @@ func (d *directory) place(file string) string {
 
 // readPathHeading reads a line that is the path of a small file of a cgroup or of the node, or the
 // command that prints it without its prompt, and nothing else: whoever prints several files writes
-// it above each.
+// it above each. On a page of Markdown it may be the file of a thread, too, as a heading, in bold
+// or as code: "**cat /proc/1234/stack:**".
 func readPathHeading(line []byte) (file string, ok bool) {
+	if len(line) > 0 && (line[0] == '#' || line[0] == '*' || line[0] == '`') && bytes.Contains(line, []byte("/proc/")) {
+		bare := bytes.TrimPrefix(bytes.Trim(line, "#*`: \t"), []byte("sudo "))
+		file = string(bytes.TrimPrefix(bare, []byte("cat ")))
+		return file, samples.IsThreadFile(file)
+	}
 	line = bytes.TrimPrefix(line, []byte("cat "))
 	if len(line) == 0 || line[0] != '/' || !lines.StartsWith(line, "/sys/fs/cgroup/", "/proc/sys/", "/proc/pressure/") {
 		return "", false

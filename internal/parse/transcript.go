@@ -3,6 +3,7 @@ package parse
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"regexp"
@@ -74,6 +75,7 @@ type Sections struct {
 	margin    int      // blanks before the last fence
 	commented bool     // what stands behind the last fence is output behind marks of a comment
 	counts    bool     // the command of the section counts lines
+	titled    bool     // the section's head is a path or a command in a page, which may stand above a fence
 	start     bool     // at the start of a line, or of a prompt behind what has no end of a line
 	before    int      // bytes of the line that still stand before such a prompt; else zero
 	ended     bool     // the section has ended
@@ -96,6 +98,10 @@ func (s *Sections) Next() *Section {
 	if s.finished {
 		return nil
 	}
+	above := ""
+	if s.titled && s.next.Filled == 0 {
+		above = s.next.Command
+	}
 	s.next = Section{Before: s.line, R: s}
 	s.listing, s.status, s.units, s.stacks = snapshots.Rows{}, false, false, noStack
 	s.ended = false
@@ -112,8 +118,9 @@ func (s *Sections) Next() *Section {
 		return &s.next
 	}
 	s.printed = nil
+	_, s.titled = readPathHeading(head)
 	if ok {
-		s.beginCommand(command, raw)
+		s.beginCommand(cmp.Or(command, above), raw)
 		s.next.Quote = event.Quote{Pos: event.Pos{File: s.in.Path, Line: s.line + 1}, Text: lines.Clip([]byte(raw))}
 		s.dropLine()
 		s.next.Before = s.line

@@ -152,6 +152,8 @@ func TestWindows(t *testing.T) {
 	require.True(t, fact("os.name", "Windows Server 2022 Datacenter").onWindows())
 	require.True(t, fact("kernel.version", "10.0.17763.2061").onWindows())
 	require.True(t, line("Cannot connect to the Docker daemon at npipe:////./pipe/docker_engine").onWindows())
+	require.True(t, line("failed to create containerd task: hcsshim::CreateComputeSystem 8a35: The requested operation timed out.").onWindows())
+	require.False(t, line("github.com/Microsoft/hcsshim is a module of containerd").onWindows())
 	require.True(t, line(`open \\.\pipe\containerd-containerd: The system cannot find the file specified.`).onWindows())
 	require.False(t, fact("kernel.version", "5.10.0").onWindows())
 	require.False(t, line("read |0: broken pipe").onWindows())

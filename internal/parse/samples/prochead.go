@@ -119,6 +119,12 @@ func threadOfKeys(keys string) (comm string, tid int) {
 	return comm, tid
 }
 
+// IsThreadFile says that a path is a file of one thread in /proc: "/proc/1234/task/1240/stack".
+func IsThreadFile(file string) bool {
+	_, ok := kernel.ReadStackPath("cat " + file)
+	return ok
+}
+
 // StackOwner is the thread whose stack the next lines are, where a line is a prompt with the
 // command that prints it, or names a thread and nothing else. Bare says that it is no more than a
 // number, so that a word on a line of its own is no frame of it. Ok is false for every other line.
