@@ -248,10 +248,18 @@ func findForcedStops(tl *timeline.Timeline) map[*event.Event]bool {
 			stops[e.IDs.Container] += mostStops + 1
 		}
 	}
+	if len(stops) == 0 {
+		return found
+	}
+	type log struct{ file, source string }
+	whole := map[log]bool{}
+	for i := range tl.Coverage {
+		if c := &tl.Coverage[i]; c.IsDense() {
+			whole[log{c.File, c.Source}] = true
+		}
+	}
 	for _, e := range tl.Events {
-		if e.Kind == event.KindKillLate && stops[e.IDs.Container] <= mostStops && slices.ContainsFunc(tl.Coverage, func(c timeline.Coverage) bool {
-			return c.Source == e.Source && c.File == e.Pos().File && c.IsDense()
-		}) {
+		if e.Kind == event.KindKillLate && stops[e.IDs.Container] <= mostStops && whole[log{e.Pos().File, e.Source}] {
 			found[e] = true
 		}
 	}
