@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -126,13 +127,33 @@ func (s *story) findSubject() *part {
 	root, other := s.findRole(language.Root), s.findRole(language.NotReady)
 	switch surer := root == nil || len(s.timeline.Stalls) == 0 && other != nil && other.Verdict > root.Verdict; {
 	case other != nil && surer && s.comesAfterStalls(other):
-		return other
+		return cmp.Or(s.findBeneath(other), other)
 	case root != nil && len(s.timeline.Stalls) == 0 && !s.goesOn(root):
 		return cmp.Or(s.findGoingOn(root), root)
 	case root != nil:
 		return root
 	}
 	return s.findContributing(func(p *part) bool { return p.relevant })
+}
+
+// findBeneath returns the surer part that has what shows a reason of NotReady as its symptom; nil
+// for none.
+func (s *story) findBeneath(reason *part) *part {
+	shown := map[event.Pos]bool{}
+	for _, step := range reason.Chain {
+		for _, q := range step.Evidence {
+			shown[q.Pos] = true
+		}
+	}
+	i := slices.IndexFunc(s.parts, func(p *part) bool {
+		return p.Role == language.Contributing && p.relevant && p.Verdict > reason.Verdict && slices.ContainsFunc(p.Chain, func(step rules.Step) bool {
+			return step.Role == "symptom" && slices.ContainsFunc(step.Evidence, func(q event.Quote) bool { return shown[q.Pos] })
+		})
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.parts[i]
 }
 
 // findGoingOn returns the part that contributes to what goes on, and began when a root was over;
