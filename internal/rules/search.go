@@ -4,9 +4,11 @@ import (
 	"cmp"
 	"encoding/binary"
 	"maps"
+	"math"
 	"math/bits"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
@@ -63,6 +65,9 @@ type search struct {
 	enough   map[string]bool // see gathersEnough
 	best     *match
 	rejected *match // the best of those that a contradiction rules out
+
+	laterStep int   // begins at laterFrom at the earliest, where that is not 0
+	laterFrom int64 // see findLater
 }
 
 // match is an assignment with its verdict.
@@ -258,9 +263,68 @@ func (s *search) findMatches() []*match {
 		s.placeSteps(0)
 		if s.best != nil {
 			found = append(found, s.best)
+			found = append(found, s.findLater()...)
 		}
 	}
 	return found
+}
+
+// boutsApart is how long nothing of a cause is seen at least between two incidents with it.
+const boutsApart = 30 * time.Minute
+
+// findLater returns the best match of a cause after the one that was found, in the last bout of what
+// its first step shows, where that is as sure; at most one, and none of a rule that groups, which
+// has a match for each value anyway. Of a day with two incidents of one cause the last one is what
+// may go on.
+func (s *search) findLater() []*match {
+	if s.per != none || s.rule.Role != language.Root && s.rule.Role != language.NotReady {
+		return nil
+	}
+	first := s.best
+	step := slices.IndexFunc(first.chosen, func(i int) bool { return i != none })
+	from, ok := s.findLastBout(step)
+	if !ok {
+		return nil
+	}
+	for _, ev := range first.gathered[step] {
+		if s.index.spans[ev].startLo >= from {
+			return nil
+		}
+	}
+	s.best, s.laterStep, s.laterFrom = nil, step, from
+	s.placeSteps(0)
+	s.laterFrom = 0
+	if s.best == nil || s.best.verdict < first.verdict || s.best.chosen[step] == none || first.sharesEvent(s.best) {
+		return nil
+	}
+	return []*match{s.best}
+}
+
+// sharesEvent says that two matches have an event in common.
+func (m *match) sharesEvent(other *match) bool {
+	own := map[int32]bool{}
+	for _, ev := range slices.Concat(m.gathered...) {
+		own[ev] = true
+	}
+	return slices.ContainsFunc(slices.Concat(other.gathered...), func(ev int32) bool { return own[ev] })
+}
+
+// findLastBout returns when the last bout of a step's events begins; ok is false where there is
+// only one.
+func (s *search) findLastBout(step int) (from int64, ok bool) {
+	x := s.index
+	events := slices.DeleteFunc(slices.Clone(s.steps[step].events), func(ev int32) bool { return !x.spans[ev].dated })
+	if len(events) == 0 {
+		return 0, false
+	}
+	last := int64(math.MinInt64)
+	for _, ev := range events {
+		if at := &x.spans[ev]; last != math.MinInt64 && at.startLo-last >= int64(boutsApart) {
+			from, ok = at.startLo, true
+		}
+		last = max(last, x.spans[ev].endHi)
+	}
+	return from, ok
 }
 
 // group is one value of the grouping bind; empty for matches that bind none.
@@ -422,7 +486,7 @@ func (s *search) listFitting(step int) []int32 {
 	s.room = s.room[:0]
 	near := s.listNear(step)
 	for i, ok := near.takeNext(); ok; i, ok = near.takeNext() {
-		if !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) {
+		if !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) && !s.isTooEarly(step, int(i)) {
 			s.room = append(s.room, i)
 		}
 	}
@@ -430,6 +494,11 @@ func (s *search) listFitting(step int) []int32 {
 		return nil
 	}
 	return slices.Clone(s.room)
+}
+
+// isTooEarly says that an event of the step that must be later is not; see findLater.
+func (s *search) isTooEarly(step, i int) bool {
+	return s.laterFrom != 0 && step == s.laterStep && s.index.spans[s.steps[step].events[i]].startLo < s.laterFrom
 }
 
 // canGather says whether as many events agree with what is bound as the step has to gather. What is

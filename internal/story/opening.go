@@ -124,7 +124,7 @@ func (s *story) findSubject() *part {
 			return s.findSubjectOf(last)
 		}
 	}
-	root, other := s.findRole(language.Root), s.findRole(language.NotReady)
+	root, other := s.findCurrent(language.Root), s.findCurrent(language.NotReady)
 	switch surer := root == nil || len(s.timeline.Stalls) == 0 && other != nil && other.Verdict > root.Verdict; {
 	case other != nil && surer && s.comesAfterStalls(other):
 		return cmp.Or(s.findBeneath(other), other)
@@ -134,6 +134,22 @@ func (s *story) findSubject() *part {
 		return root
 	}
 	return s.findContributing(func(p *part) bool { return p.relevant })
+}
+
+// findCurrent returns the best part of a role, and of two incidents with that cause the one that
+// goes on; nil for none.
+func (s *story) findCurrent(role language.Role) *part {
+	best := s.findRole(role)
+	if best == nil || len(s.timeline.Stalls) > 0 || s.goesOn(best) {
+		return best
+	}
+	i := slices.IndexFunc(s.parts, func(p *part) bool {
+		return p.Role == role && p.Rule == best.Rule && p.Verdict == best.Verdict && s.goesOn(p)
+	})
+	if i < 0 {
+		return best
+	}
+	return s.parts[i]
 }
 
 // findBeneath returns the surer part that has what shows a reason of NotReady as its symptom; nil
