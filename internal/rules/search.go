@@ -272,10 +272,10 @@ func (s *search) findMatches() []*match {
 // boutsApart is how long nothing of a cause is seen at least between two incidents with it.
 const boutsApart = 30 * time.Minute
 
-// findLater returns the best match of a cause after the one that was found, in the last bout of what
-// its first step shows, where that is as sure; at most one, and none of a rule that groups, which
-// has a match for each value anyway. Of a day with two incidents of one cause the last one is what
-// may go on.
+// findLater returns the best match of a cause after the one that was found, in the last bout of
+// what its first step shows, where that is as sure; at most one, and none of a rule that groups,
+// which has a match for each value anyway. Of a day with two incidents of one cause the last one is
+// what may go on.
 func (s *search) findLater() []*match {
 	if s.per != none || s.rule.Role != language.Root && s.rule.Role != language.NotReady {
 		return nil
