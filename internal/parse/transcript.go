@@ -76,6 +76,7 @@ type Sections struct {
 	commented bool     // what stands behind the last fence is output behind marks of a comment
 	counts    bool     // the command of the section counts lines
 	titled    bool     // the section's head is a path or a command in a page, which may stand above a fence
+	fenced    bool     // behind the first of two fences
 	start     bool     // at the start of a line, or of a prompt behind what has no end of a line
 	before    int      // bytes of the line that still stand before such a prompt; else zero
 	ended     bool     // the section has ended
@@ -99,7 +100,7 @@ func (s *Sections) Next() *Section {
 		return nil
 	}
 	above := ""
-	if s.titled && s.next.Filled == 0 {
+	if s.titled && s.next.Filled == 0 && !s.fenced {
 		above = s.next.Command
 	}
 	s.next = Section{Before: s.line, R: s}
@@ -108,6 +109,7 @@ func (s *Sections) Next() *Section {
 	head := s.peekLine()
 	if n := fenceBefore(head); n > 0 { // what follows it on its line is the first of the section
 		s.next.Fence = string(head[:n])
+		s.fenced = true
 		_, _ = s.r.Discard(n)
 		head = s.peekLine()
 	}
@@ -119,6 +121,9 @@ func (s *Sections) Next() *Section {
 	}
 	s.printed = nil
 	_, s.titled = readPathHeading(head)
+	if isFence(head) && head[0] != '<' { // one of HTML holds others
+		s.fenced = !s.fenced
+	}
 	if ok {
 		s.beginCommand(cmp.Or(command, above), raw)
 		s.next.Quote = event.Quote{Pos: event.Pos{File: s.in.Path, Line: s.line + 1}, Text: lines.Clip([]byte(raw))}

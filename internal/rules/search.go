@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/binary"
 	"maps"
-	"math"
 	"math/bits"
 	"slices"
 	"strings"
@@ -312,17 +311,16 @@ func (m *match) sharesEvent(other *match) bool {
 // findLastBout returns when the last bout of a step's events begins; ok is false where there is
 // only one.
 func (s *search) findLastBout(step int) (from int64, ok bool) {
-	x := s.index
-	events := slices.DeleteFunc(slices.Clone(s.steps[step].events), func(ev int32) bool { return !x.spans[ev].dated })
-	if len(events) == 0 {
-		return 0, false
-	}
-	last := int64(math.MinInt64)
-	for _, ev := range events {
-		if at := &x.spans[ev]; last != math.MinInt64 && at.startLo-last >= int64(boutsApart) {
+	var last int64 // the end of those before; 0 before the first
+	for _, ev := range s.steps[step].events {
+		at := &s.index.spans[ev]
+		if !at.dated {
+			continue
+		}
+		if last != 0 && at.startLo-last >= int64(boutsApart) {
 			from, ok = at.startLo, true
 		}
-		last = max(last, x.spans[ev].endHi)
+		last = max(last, at.endHi)
 	}
 	return from, ok
 }

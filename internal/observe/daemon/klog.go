@@ -2,23 +2,11 @@ package daemon
 
 import "strings"
 
-// kubeletFiles are source files that klog names in lines of the kubelet and of no other program on
-// a node (Kubernetes 1.2 to 1.37, and cAdvisor inside of the kubelet).
-var kubeletFiles = map[string]bool{
-	"generic.go": true, "evented.go": true, // pkg/kubelet/pleg
-	"perfcounter_nodestats.go": true, // pkg/kubelet/winstats
-	"setters.go":               true, "container_log_manager.go": true, "pod_workers.go": true, "remote_runtime.go": true, "remote_image.go": true,
-	"cpu_manager.go": true, "container_manager_linux.go": true, "pod_container_manager_linux.go": true,
-	"qos_container_manager_linux.go": true, "pod_container_deletor.go": true, "eviction_manager.go": true,
-	"docker_sandbox.go": true, "docker_service.go": true, "docker_container.go": true, "docker_manager.go": true, "prober_manager.go": true,
-	"image_gc_manager.go": true, "fsHandler.go": true, "desired_state_of_world_populator.go": true,
-	"cadvisor_stats_provider.go": true, "cri_stats_provider.go": true, "summary_sys_containers.go": true,
-}
-
 // IsKubeletFile says that klog's lines with this source file are the kubelet's, whatever tag
-// somebody put before them.
+// somebody put before them. Two of them are crictl's, too, which writes no log.
 func IsKubeletFile(file string) bool {
-	return kubeletFiles[file] || strings.HasPrefix(file, "kubelet") || strings.HasPrefix(file, "kuberuntime_")
+	program := OfKlogFile(file)
+	return program == Kubelet.Component || program == "" && (strings.HasPrefix(file, "kubelet") || file == "remote_runtime.go" || file == "remote_image.go")
 }
 
 // IsKubeletText says that klog's lines with this text are the kubelet's, whatever tag somebody put
