@@ -96,7 +96,9 @@ func (x *index) askRule(r *language.Rule, effects []effectSpans) answer {
 		a.findings = s.writeFindings(found, missing, notes)
 		s.raiseFinding(&a.findings[0], w)
 	case s.rejected == nil && w.verdict >= language.Possible:
-		a.findings = []Finding{s.writeTellFinding(w, missing)}
+		for _, part := range s.splitByBout(w, effects) {
+			a.findings = append(a.findings, s.writeTellFinding(part, missing))
+		}
 	default:
 		a = s.explainNoMatch(missing, w)
 	}

@@ -156,17 +156,11 @@ func (w *weighing) addTell(s *search, tell sign, effects []effectSpans) {
 	searched := x.findSearched(tell.events)
 	var near, held []int32 // held are those that an effect goes with
 	for _, ev := range tell.events {
-		alone := true
-		for i := range effects {
-			if effects[i].rule.CountsFor(s.rule) && effects[i].goesWith(x, ev) {
-				alone = false
-				w.noteEffect(&effects[i])
-			}
-		}
-		if !alone {
+		goes := w.noteEffectsOf(s, ev, effects)
+		if goes {
 			held = append(held, ev)
 		}
-		if !alone || !x.isInDenseSource(ev) || searched[x.sourceOf(ev)] {
+		if goes || !x.isInDenseSource(ev) || searched[x.sourceOf(ev)] {
 			near = append(near, ev)
 		}
 	}
@@ -204,6 +198,18 @@ func (s *search) listAgreeingTells(t *language.TellRule, near, held []int32) []i
 			return true
 		})
 	})
+}
+
+// noteEffectsOf notes the effects that go with an event of a tell, and says whether there is one.
+func (w *weighing) noteEffectsOf(s *search, ev int32, effects []effectSpans) bool {
+	found := false
+	for i := range effects {
+		if e := &effects[i]; e.rule.CountsFor(s.rule) && e.goesWith(s.index, ev) {
+			w.noteEffect(e)
+			found = true
+		}
+	}
+	return found
 }
 
 // noteEffect notes that something of an effect goes with a tell.

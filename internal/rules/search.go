@@ -7,7 +7,6 @@ import (
 	"math/bits"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
@@ -65,8 +64,8 @@ type search struct {
 	best     *match
 	rejected *match // the best of those that a contradiction rules out
 
-	laterStep int   // begins at laterFrom at the earliest, where that is not 0
-	laterFrom int64 // see findLater
+	bout     *bout // in which the events of boutStep begin; nil for any time
+	boutStep int
 }
 
 // match is an assignment with its verdict.
@@ -262,41 +261,41 @@ func (s *search) findMatches() []*match {
 		s.placeSteps(0)
 		if s.best != nil {
 			found = append(found, s.best)
-			found = append(found, s.findLater()...)
+			found = append(found, s.findOtherBouts()...)
 		}
 	}
 	return found
 }
 
-// boutsApart is how long nothing of a cause is seen at least between two incidents with it.
-const boutsApart = 30 * time.Minute
+// maxBouts bounds the bouts that are searched for one cause, the last ones.
+const maxBouts = 8
 
-// findLater returns the best match of a cause after the one that was found, in the last bout of
-// what its first step shows, where that is as sure; at most one, and none of a rule that groups,
-// which has a match for each value anyway. Of a day with two incidents of one cause the last one is
-// what may go on.
-func (s *search) findLater() []*match {
+// findOtherBouts returns the best match of a cause in each other bout of what the first step of the
+// match that was found shows, the last bout first, where that is as sure; none of a rule that
+// groups, which has a match for each value anyway. Of a day with several incidents of one cause the
+// last one is what may go on.
+func (s *search) findOtherBouts() []*match {
 	if s.per != none || s.rule.Role != language.Root && s.rule.Role != language.NotReady {
 		return nil
 	}
 	first := s.best
-	step := slices.IndexFunc(first.chosen, func(i int) bool { return i != none })
-	from, ok := s.findLastBout(step)
-	if !ok {
-		return nil
-	}
-	for _, ev := range first.gathered[step] {
-		if s.index.spans[ev].startLo >= from {
-			return nil
+	found := []*match{first}
+	s.boutStep = slices.IndexFunc(first.chosen, func(i int) bool { return i != none })
+	bouts := s.index.listBouts(s.steps[s.boutStep].events)
+	for i, b := range slices.Backward(bouts) {
+		isIn := func(ev int32) bool { return b.has(&s.index.spans[ev]) }
+		if len(bouts)-i > maxBouts || slices.ContainsFunc(first.gathered[s.boutStep], isIn) {
+			continue
+		}
+		s.best, s.bout = nil, &b
+		s.placeSteps(0)
+		m := s.best
+		if m != nil && m.verdict >= first.verdict && m.chosen[s.boutStep] != none && !slices.ContainsFunc(found, m.sharesEvent) {
+			found = append(found, m)
 		}
 	}
-	s.best, s.laterStep, s.laterFrom = nil, step, from
-	s.placeSteps(0)
-	s.laterFrom = 0
-	if s.best == nil || s.best.verdict < first.verdict || s.best.chosen[step] == none || first.sharesEvent(s.best) {
-		return nil
-	}
-	return []*match{s.best}
+	s.bout = nil
+	return found[1:]
 }
 
 // sharesEvent says that two matches have an event in common.
@@ -306,23 +305,6 @@ func (m *match) sharesEvent(other *match) bool {
 		own[ev] = true
 	}
 	return slices.ContainsFunc(slices.Concat(other.gathered...), func(ev int32) bool { return own[ev] })
-}
-
-// findLastBout returns when the last bout of a step's events begins; ok is false where there is
-// only one.
-func (s *search) findLastBout(step int) (from int64, ok bool) {
-	var last int64 // the end of those before; 0 before the first
-	for _, ev := range s.steps[step].events {
-		at := &s.index.spans[ev]
-		if !at.dated {
-			continue
-		}
-		if last != 0 && at.startLo-last >= int64(boutsApart) {
-			from, ok = at.startLo, true
-		}
-		last = max(last, at.endHi)
-	}
-	return from, ok
 }
 
 // group is one value of the grouping bind; empty for matches that bind none.
@@ -484,7 +466,7 @@ func (s *search) listFitting(step int) []int32 {
 	s.room = s.room[:0]
 	near := s.listNear(step)
 	for i, ok := near.takeNext(); ok; i, ok = near.takeNext() {
-		if !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) && !s.isTooEarly(step, int(i)) {
+		if !s.isForeign(step, int(i)) && s.fitsChosen(step, int(i)) && !s.isOutside(step, int(i)) {
 			s.room = append(s.room, i)
 		}
 	}
@@ -494,9 +476,9 @@ func (s *search) listFitting(step int) []int32 {
 	return slices.Clone(s.room)
 }
 
-// isTooEarly says that an event of the step that must be later is not; see findLater.
-func (s *search) isTooEarly(step, i int) bool {
-	return s.laterFrom != 0 && step == s.laterStep && s.index.spans[s.steps[step].events[i]].startLo < s.laterFrom
+// isOutside says that an event of the step that the bout is of begins outside of it.
+func (s *search) isOutside(step, i int) bool {
+	return s.bout != nil && step == s.boutStep && !s.bout.has(&s.index.spans[s.steps[step].events[i]])
 }
 
 // canGather says whether as many events agree with what is bound as the step has to gather. What is

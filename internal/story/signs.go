@@ -67,7 +67,7 @@ func listSignsBut(tl *timeline.Timeline, stalled bool, explained func(*event.Eve
 		first  *event.Event
 		last   event.Pos // the line that was counted last: one that tells two things is one sign
 		count  int
-		others map[string]bool // containers, sandboxes or pods that are not named
+		others map[string]bool // subjects that are not named
 	}
 	byText := map[event.Kind]map[string]*said{}
 	begun := findBegun(tl)
@@ -353,10 +353,13 @@ func describeCondition(e *event.Event) string {
 	return text
 }
 
-// findSubject returns the container, the sandbox or the pod that the text of an event names; empty
-// when it names none.
+// findSubject returns the container, the sandbox, the pod, the device or the server that the text
+// of an event names; empty when it names none.
 func findSubject(e *event.Event) string {
-	for _, name := range [...]string{event.ShortID(e.IDs.Container), event.ShortID(e.IDs.Sandbox), e.IDs.Pod} {
+	for _, name := range [...]string{
+		event.ShortID(e.IDs.Container), event.ShortID(e.IDs.Sandbox), e.IDs.Pod,
+		e.FieldText(event.FieldDevice), e.FieldText(event.FieldServer),
+	} {
 		if name != "" && strings.Contains(e.Text, name) {
 			return name
 		}

@@ -22,6 +22,17 @@ func TestUnexplainedSigns(t *testing.T) {
 	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(events...)).Signs)
 }
 
+// TestOtherDevices holds that what the kernel says of several devices is one sign that counts them.
+func TestOtherDevices(t *testing.T) {
+	busy := func(second float64, device string) event.Event {
+		return ev("kernel.netdev-busy", when(second), field("device", device), func(e *event.Event) { e.Text = "the kernel waits for " + device })
+	}
+	signs := listSigns(line(busy(1, "eth0"), busy(2, "eth0"), busy(3, "eth1")), false)
+	require.Len(t, signs, 1)
+	require.Equal(t, "the kernel waits for eth0 (and 1 other)", signs[0].Text)
+	require.Equal(t, 3, signs[0].Count)
+}
+
 // TestBootAtTheHead holds that the boot with which the logs begin is no sign, and one behind other
 // lines is.
 func TestBootAtTheHead(t *testing.T) {

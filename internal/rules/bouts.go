@@ -1,0 +1,87 @@
+package rules
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/rules/language"
+)
+
+// A cause may come, go and come again. What lies further apart than a bout is another incident with
+// the same cause.
+
+// boutsApart is how long nothing of a cause is seen at least between two incidents with it.
+const boutsApart = 30 * time.Minute
+
+// bout is a time in which a cause is seen again and again. It has what begins in [from, to).
+type bout struct{ from, to int64 }
+
+func (b bout) has(at *span) bool { return b.from <= at.startLo && at.startLo < b.to }
+
+// listBouts returns the bouts of some events in time, without those that have none.
+func (x *index) listBouts(events []int32) []bout {
+	events = slices.DeleteFunc(slices.Clone(events), x.isUndated)
+	slices.SortFunc(events, func(a, b int32) int { return cmp.Compare(x.spans[a].startLo, x.spans[b].startLo) })
+	var all []bout
+	var last int64 // the end of what came before
+	for _, ev := range events {
+		at := &x.spans[ev]
+		if n := len(all); n == 0 {
+			all = append(all, bout{never, ever})
+		} else if at.startLo > last && at.startLo-last >= int64(boutsApart) {
+			all[n-1].to = at.startLo
+			all = append(all, bout{at.startLo, ever})
+		}
+		last = max(last, at.endHi)
+	}
+	return all
+}
+
+func (x *index) isUndated(ev int32) bool { return !x.spans[ev].dated }
+
+// splitByBout returns what speaks for a rule in each bout of its tells and their effects, where
+// that is enough to make it possible, of the last maxBouts. It is the whole where there is one
+// bout, or where only several together make the rule as sure as it is.
+func (s *search) splitByBout(w *weighing, effects []effectSpans) []*weighing {
+	var events []int32
+	for _, t := range slices.Concat(w.listNear(), w.effects) {
+		events = append(events, t.events...)
+	}
+	bouts := s.index.listBouts(events)
+	if len(bouts) < 2 || slices.ContainsFunc(events, s.index.isUndated) {
+		return []*weighing{w}
+	}
+	var parts []*weighing
+	surest := w.verdict - 1
+	for _, b := range bouts[max(0, len(bouts)-maxBouts):] {
+		if part := s.weighBout(w, b, effects); part.verdict >= language.Possible {
+			parts = append(parts, part)
+			surest = max(surest, part.verdict)
+		}
+	}
+	if surest < w.verdict {
+		return []*weighing{w}
+	}
+	return parts
+}
+
+// weighBout weighs those events of a weighing that begin in a bout.
+func (s *search) weighBout(w *weighing, b bout, effects []effectSpans) *weighing {
+	part := &weighing{supports: w.supports}
+	for _, t := range w.listNear() {
+		within := slices.DeleteFunc(slices.Clone(t.events), func(ev int32) bool { return !b.has(&s.index.spans[ev]) })
+		found, ok := s.index.takeSign(t.rule, within)
+		if !ok || len(within) == 0 {
+			continue
+		}
+		part.tells = append(part.tells, found)
+		for _, ev := range found.events {
+			part.noteEffectsOf(s, ev, effects)
+		}
+	}
+	part.against = s.listAgainstTells(part.tells)
+	part.climb(s.index, s.limit)
+	part.fillEffects(s.index, effects)
+	return part
+}
