@@ -17,6 +17,9 @@ const boutsApart = 30 * time.Minute
 // bout is a time in which a cause is seen again and again. It has what begins in [from, to).
 type bout struct{ from, to int64 }
 
+// anyTime has every event, also those without a time.
+var anyTime = bout{never, ever}
+
 func (b bout) has(at *span) bool { return b.from <= at.startLo && at.startLo < b.to }
 
 // listBouts returns the bouts of some events in time, without those that have none.
@@ -28,7 +31,7 @@ func (x *index) listBouts(events []int32) []bout {
 	for _, ev := range events {
 		at := &x.spans[ev]
 		if n := len(all); n == 0 {
-			all = append(all, bout{never, ever})
+			all = append(all, anyTime)
 		} else if at.startLo > last && at.startLo-last >= int64(boutsApart) {
 			all[n-1].to = at.startLo
 			all = append(all, bout{at.startLo, ever})
@@ -68,7 +71,7 @@ func (s *search) splitByBout(w *weighing, effects []effectSpans) []*weighing {
 
 // weighBout weighs those events of a weighing that begin in a bout.
 func (s *search) weighBout(w *weighing, b bout, effects []effectSpans) *weighing {
-	part := &weighing{supports: w.supports}
+	part := &weighing{supports: w.supports, bout: b}
 	for _, t := range w.listNear() {
 		within := slices.DeleteFunc(slices.Clone(t.events), func(ev int32) bool { return !b.has(&s.index.spans[ev]) })
 		found, ok := s.index.takeSign(t.rule, within)
@@ -84,4 +87,17 @@ func (s *search) weighBout(w *weighing, b bout, effects []effectSpans) *weighing
 	part.climb(s.index, s.limit)
 	part.fillEffects(s.index, effects)
 	return part
+}
+
+// raiseFindings gives the best match of the chain that has something of the bout of some tells the
+// verdict that these allow. Findings are of the best matches, in the same order.
+func (s *search) raiseFindings(findings []Finding, found []*match, parts []*weighing) {
+	for _, part := range parts {
+		i := slices.IndexFunc(found[:len(findings)], func(m *match) bool {
+			return slices.ContainsFunc(slices.Concat(m.gathered...), func(ev int32) bool { return part.bout.has(&s.index.spans[ev]) })
+		})
+		if i >= 0 {
+			s.raiseFinding(&findings[i], part)
+		}
+	}
 }

@@ -94,7 +94,7 @@ func (x *index) askRule(r *language.Rule, effects []effectSpans) answer {
 	switch {
 	case len(found) > 0:
 		a.findings = s.writeFindings(found, missing, notes)
-		s.raiseFinding(&a.findings[0], w)
+		s.raiseFindings(a.findings, found, s.splitByBout(w, effects))
 	case s.rejected == nil && w.verdict >= language.Possible:
 		for _, part := range s.splitByBout(w, effects) {
 			a.findings = append(a.findings, s.writeTellFinding(part, missing))

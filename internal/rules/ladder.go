@@ -26,6 +26,7 @@ type weighing struct {
 	effects []sign
 	against []opposed
 	verdict language.Verdict // NotEvaluable where nothing was seen
+	bout    bout             // of the tells; any time where they are not split
 }
 
 // sign is a tell, a support or an effect that was seen.
@@ -43,7 +44,7 @@ const effectSlack = 5 * time.Minute
 
 // weighRule asks for the tells and supports of the rule of a search.
 func (s *search) weighRule(effects []effectSpans) *weighing {
-	w := &weighing{}
+	w := &weighing{bout: anyTime}
 	var tells []sign
 	for i := range s.rule.Tells {
 		t := &s.rule.Tells[i]
@@ -657,7 +658,7 @@ func (w *weighing) score(near []sign) (float64, string) {
 	return float64(points) / 100, fmt.Sprintf("%s by its tells: %s = %s", w.verdict, strings.Join(ids, ", "), formatDecimal(points, 100))
 }
 
-// raiseFinding gives the best match of the chain the verdict that tells allow.
+// raiseFinding gives a match of the chain the verdict that tells allow.
 func (s *search) raiseFinding(f *Finding, w *weighing) {
 	if w.verdict <= f.Verdict || len(f.Contradictions) > 0 {
 		return
