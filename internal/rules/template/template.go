@@ -72,7 +72,7 @@ func (p part) isPlaceholder() bool { return p.name != "" }
 // OwnStep is the step whose text it is, and, in [Seen], that a text is about the whole match.
 const OwnStep = -1
 
-var formats = []string{"", "id", "dur", "longest", "time", "count"}
+var formats = []string{"", "id", "dur", "longest", "time", "count", "words"}
 
 // Scope is what the placeholders of one text may speak of.
 type Scope struct {
@@ -400,7 +400,7 @@ func formatField(e *event.Event, field, as string) (string, bool) {
 	return text, true
 }
 
-// formatValue writes a value as |id, |dur, |longest or plainly.
+// formatValue writes a value as |id, |dur, |longest, |words or plainly.
 func formatValue(v event.Value, as string) string {
 	switch as {
 	case "id":
@@ -409,6 +409,8 @@ func formatValue(v event.Value, as string) string {
 		if seconds, ok := v.Number(); ok {
 			return event.DurationText(time.Duration(seconds * float64(time.Second)))
 		}
+	case "words":
+		return strings.ReplaceAll(v.Text(), "-", " ")
 	}
 	return v.Text()
 }

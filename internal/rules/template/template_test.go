@@ -24,7 +24,7 @@ func texts(t *testing.T, s string, own string) string {
 	const id = "40585f73aa0011223344556677889900aabbccddeeff00112233445566778899"
 	begin := time.Date(2025, 11, 8, 9, 30, 0, 0, time.UTC)
 	exit := event.Event{Text: "containerd.task-exit", IDs: event.IDs{Container: id}, Start: event.At(begin.Add(time.Second))}
-	umount := withFields("path", "/run\n{cid}; {exit.start}")
+	umount := withFields("path", "/run\n{cid}; {exit.start}", "what", "pause-image")
 	umount.Fields = append(umount.Fields, event.Field{Key: "wait", Value: event.Duration(354 * time.Millisecond)},
 		event.Field{Key: "age", Value: event.Duration(math.MaxInt64)})
 	umount.IDs.Container, umount.Open = id, true
@@ -47,6 +47,7 @@ func TestTemplates(t *testing.T) {
 	for _, c := range []struct{ own, text, want string }{
 		{"", "container {cid|id} exits at {exit.start|time}", "container 40585f73aa00 exits at 09:30:01"},
 		{"", "{umount.duration|dur} and {umount.wait|dur}", "at least 1m59s and 0.354s"},
+		{"", "it lacks a {umount.what|words}", "it lacks a pause image"},
 		{"", "the longest {umount.duration|longest}", "the longest at least 1m59s"},
 		{"", "{umount|count} umounts, ended {umount.end}", "2 umounts, ended 09:32:01"},
 		{"", "it exits; {lock|count} wait for {address}; done", "it exits; done"},
