@@ -115,12 +115,9 @@ func (a *answer) writeHypothesis() {
 
 // writeFindings writes down the best matches of the chain.
 func (s *search) writeFindings(found []*match, missing []Missing, notes []string) []Finding {
-	slices.SortStableFunc(found, func(a, b *match) int {
-		return cmp.Or(cmp.Compare(b.verdict, a.verdict), cmp.Compare(b.points, a.points))
-	})
-	cut := max(0, len(found)-maxFindings)
+	slices.SortStableFunc(found, compareMatches)
 	var all []Finding
-	for _, m := range found[:len(found)-cut] {
+	for _, m := range found[:min(len(found), maxFindings)] {
 		f := s.writeFinding(m, missing)
 		if f.Verdict == s.limit {
 			f.Notes = append(f.Notes, notes...)
@@ -130,9 +127,9 @@ func (s *search) writeFindings(found []*match, missing []Missing, notes []string
 		}
 		all = append(all, f)
 	}
-	if cut > 0 {
-		worst := &all[len(all)-1]
-		worst.Notes = append(worst.Notes, fmt.Sprintf("%d more of this rule match no better and are not shown", cut))
+	if len(all) == maxFindings {
+		last := &all[maxFindings-1]
+		last.Notes = append(last.Notes, fmt.Sprintf("only the best %d of this rule are shown", maxFindings))
 	}
 	return all
 }

@@ -265,7 +265,7 @@ func TestOneFindingPerValue(t *testing.T) {
 	}
 	r = Evaluate(only(t, "slow-disk"), line(many...))
 	require.Len(t, r.Findings, maxFindings)
-	require.Contains(t, r.Findings[maxFindings-1].Notes, "5 more of this rule match no better and are not shown")
+	require.Contains(t, r.Findings[maxFindings-1].Notes, "only the best 16 of this rule are shown")
 }
 
 // TestWithoutGroup: a match of no container is found too, unless a container's has all of it.

@@ -3,6 +3,7 @@ package rules
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 	"time"
 
@@ -243,7 +244,7 @@ func (s *search) keepMatch(m *match) {
 		}
 	}
 	if m.verdict >= language.Possible {
-		s.best = m
+		s.best, s.foundAt = m, s.nodes
 	} else {
 		s.rejected = m
 	}
@@ -267,15 +268,28 @@ func (s *search) listOppositions() []opposed {
 
 // findOpposition returns the first event of a contradiction that applies.
 func (s *search) findOpposition(o *language.Objection, f *found) (ev int32, ok bool) {
-	for _, part := range s.listAgreeing(f) {
-		for _, i := range part {
-			s.nodes++
-			if s.agreesWithBound(f, int(i)) && s.isOfTheirMachine(f.events[i]) && s.liesDuring(o, f.events[i]) {
-				return f.events[i], true
-			}
+	from, until := s.timeOfObjection(o)
+	near := s.listDuring(f, from, until)
+	for i, ok := near.takeNext(); ok; i, ok = near.takeNext() {
+		s.nodes++
+		if s.agreesWithBound(f, int(i)) && s.isOfTheirMachine(f.events[i]) && s.liesDuring(o, f.events[i]) {
+			return f.events[i], true
 		}
 	}
 	return 0, false
+}
+
+// timeOfObjection is the time in which an event of a contradiction has to lie, at least in part.
+func (s *search) timeOfObjection(o *language.Objection) (from, until int64) {
+	from, until = math.MinInt64, math.MaxInt64
+	if o.Compiled.Anchor < 0 {
+		return from, until
+	}
+	at := &s.index.spans[s.steps[o.Compiled.Anchor].events[s.chosen[o.Compiled.Anchor]]]
+	if at.dated {
+		from, until = shift(at.startLo, -o.Compiled.Near), shift(at.endHi, o.Compiled.Near)
+	}
+	return from, until
 }
 
 func (s *search) areAllBound(bindings []language.Binding) bool {
@@ -311,15 +325,27 @@ func (s *search) isProvenAbsent(i int) bool {
 		return false
 	}
 	f := &s.absent[i]
-	for _, part := range s.listAgreeing(f) {
-		for _, j := range part {
-			s.nodes++
-			if s.agreesWithBound(f, int(j)) && s.isOfTheirMachine(f.events[j]) && s.mayFillAbsence(a, f.events[j], anchor) {
-				return false
-			}
+	from, until := s.timeOfAbsence(a, anchor)
+	near := s.listDuring(f, from, until)
+	for j, ok := near.takeNext(); ok; j, ok = near.takeNext() {
+		s.nodes++
+		if s.agreesWithBound(f, int(j)) && s.isOfTheirMachine(f.events[j]) && s.mayFillAbsence(a, f.events[j], anchor) {
+			return false
 		}
 	}
 	return true
+}
+
+// timeOfAbsence is the time in which nothing may lie, not even in part.
+func (s *search) timeOfAbsence(a *language.Absence, anchor int32) (from, until int64) {
+	switch at := &s.index.spans[anchor]; {
+	case !at.dated:
+		return math.MinInt64, math.MaxInt64
+	case a.During != "":
+		return at.startLo, at.endHi
+	default:
+		return math.MinInt64, at.startHi
+	}
 }
 
 // mayFillAbsence says whether an event may lie where it should be absent.

@@ -4,6 +4,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline/reach"
 )
 
@@ -41,14 +42,29 @@ type nearHits struct {
 // far from the chosen events to which the step is tied.
 func (s *search) listNear(step int) nearHits {
 	near := nearHits{rest: s.listAgreeing(&s.steps[step])}
-	if len(near.rest[0])+len(near.rest[1]) <= fewHits {
-		return near
-	}
-	near.from, near.until = s.timeOf(step)
-	if near.from != math.MinInt64 || near.until != math.MaxInt64 {
-		near.reach = s.index.reachOf(s.steps[step].hits)
+	if !near.areFew() {
+		from, until := s.timeOf(step)
+		near.keepWithin(s.index.reachOf(s.steps[step].hits), from, until)
 	}
 	return near
+}
+
+// listDuring returns the hits of a set that may agree with what is bound, and lie at least in part
+// in a time; those without one lie in any.
+func (s *search) listDuring(f *found, from, until int64) nearHits {
+	near := nearHits{rest: s.listAgreeing(f)}
+	if !near.areFew() {
+		near.keepWithin(s.index.reachOf(f.hits), from, until)
+	}
+	return near
+}
+
+func (n *nearHits) areFew() bool { return len(n.rest[0])+len(n.rest[1]) <= fewHits }
+
+func (n *nearHits) keepWithin(r *reach.Index, from, until int64) {
+	if n.from, n.until = from, until; from != math.MinInt64 || until != math.MaxInt64 {
+		n.reach = r
+	}
 }
 
 // takeNext takes the next hit; false for none.
@@ -77,22 +93,29 @@ func (s *search) timeOf(step int) (from, until int64) {
 		if !ok || s.chosen[other] == none {
 			continue
 		}
-		at := &s.index.spans[s.steps[other].events[s.chosen[other]]]
-		if !at.dated {
-			continue
+		if at := &s.index.spans[s.steps[other].events[s.chosen[other]]]; at.dated {
+			lo, hi := timeTied(e, other, at)
+			from, until = max(from, lo), min(until, hi)
 		}
-		if e.Shared {
-			from, until = max(from, shift(at.startLo, -e.Overlap)), min(until, shift(at.endHi, e.Overlap))
-		}
-		switch {
-		case !e.Measured:
-		case other == e.From:
-			lo, hi := at.pointAt(e.FromEnd)
-			from, until = max(from, shift(lo, e.Min)), min(until, shift(hi, e.Max))
-		default:
-			lo, hi := at.pointAt(e.ToEnd)
-			from, until = max(from, shift(lo, -e.Max)), min(until, shift(hi, -e.Min))
-		}
+	}
+	return from, until
+}
+
+// timeTied is the time in which the event at one end of a tie has to lie, at least in part, when
+// that of the other step is at a time.
+func timeTied(e *language.Tie, other int, at *span) (from, until int64) {
+	from, until = math.MinInt64, math.MaxInt64
+	if e.Shared {
+		from, until = shift(at.startLo, -e.Overlap), shift(at.endHi, e.Overlap)
+	}
+	switch {
+	case !e.Measured:
+	case other == e.From:
+		lo, hi := at.pointAt(e.FromEnd)
+		from, until = max(from, shift(lo, e.Min)), min(until, shift(hi, e.Max))
+	default:
+		lo, hi := at.pointAt(e.ToEnd)
+		from, until = max(from, shift(lo, -e.Max)), min(until, shift(hi, -e.Min))
 	}
 	return from, until
 }

@@ -22,6 +22,11 @@ const penalty = 20
 // by time alone come near it, and the finding then says so.
 const maxNodes = 500_000
 
+// maxBetter bounds the search for a match that is better than the best and no surer, in events
+// tried since that was found: of a hundred incidents that are alike one shows the cause as well as
+// another.
+const maxBetter = 5_000
+
 // none is the choice of a step without an event.
 const none = -1
 
@@ -29,9 +34,10 @@ const none = -1
 const minPrefix = 6
 
 // search finds, for one rule, the best consistent assignment of events to
-// steps, exactly: depth first over the steps in the order of the rule, events
+// steps: depth first, the step with the fewest candidates first, events
 // looked up by what is bound already, branches cut when even the best
-// continuation would not win.
+// continuation would not win. It is exact unless a bound ends it: maxNodes, or
+// maxBetter where no surer match is to be had.
 //
 // An assignment is consistent when no event serves two steps, none shows another
 // machine than the others, all values of a bind agree, no edge between two matched
@@ -40,7 +46,7 @@ const minPrefix = 6
 // step with all: true gathers its minimum. Only assignments count to which no
 // further step can be added: leaving a step out must not hide a contradiction.
 // Among them the highest verdict wins, then the score, then whatever comes
-// first on the timeline in the order of the steps.
+// first on the timeline, in the order in which the steps are decided.
 type search struct {
 	rule  *language.Rule
 	index *index
@@ -56,6 +62,7 @@ type search struct {
 	per      int    // variable that groups, or none
 	group    string // its value in this run; empty for matches that bind none
 	within   uint64 // steps that can take part in a match of this group
+	own      uint64 // those of them with events of the group
 	chosen   []int  // candidate per step, or none
 	bound    []string
 	nodes    int
@@ -63,9 +70,14 @@ type search struct {
 	enough   map[string]bool // see gathersEnough
 	best     *match
 	rejected *match // the best of those that a contradiction rules out
+	foundAt  int    // nodes when the best was found, or the search for it began
+	worst    *match // that of another group which a match has to be better than; nil for none
 
 	bout     *bout // in which the events of boutStep begin; nil for any time
 	boutStep int
+
+	order []int    // the steps as they are decided
+	rest  []uint64 // by place in that order: the steps from it on
 }
 
 // match is an assignment with its verdict.
@@ -203,7 +215,7 @@ func (s *search) isPlain(step int) bool {
 		s.plain[step] = unlike
 		if !s.isAnchor(step) && !s.isContested(step) && !slices.ContainsFunc(s.rule.Compiled.Ties, func(e language.Tie) bool {
 			other, ok := e.FindOther(step)
-			return ok && (other > step || s.rule.Steps[other].Min > 1)
+			return ok && s.rule.Steps[other].Min > 1
 		}) {
 			s.plain[step] = alike
 		}
@@ -252,19 +264,35 @@ func (s *search) findMatches() []*match {
 	s.lookUpEvents()
 	var found []*match
 	for _, g := range groups {
-		s.group, s.within = g.value, g.steps
-		s.best, s.enough = nil, map[string]bool{}
+		s.group, s.within, s.own = g.value, g.steps, g.own
+		s.best, s.foundAt, s.enough = nil, s.nodes, map[string]bool{}
 		s.bound = make([]string, len(s.rule.Compiled.Variables))
 		if g.value != "" {
 			s.bound[s.per] = g.value
 		}
-		s.placeSteps(0)
+		s.orderSteps()
+		s.placeSteps(0, s.newOutlook())
 		if s.best != nil {
 			found = append(found, s.best)
 			found = append(found, s.findOtherBouts()...)
+			s.worst = findWorst(found)
 		}
 	}
 	return found
+}
+
+// findWorst returns the last of the matches that will be shown; nil where others will, too.
+func findWorst(found []*match) *match {
+	if len(found) < maxFindings {
+		return nil
+	}
+	slices.SortStableFunc(found, compareMatches)
+	return found[maxFindings-1]
+}
+
+// compareMatches orders matches: the surer first, then the higher score.
+func compareMatches(a, b *match) int {
+	return cmp.Or(cmp.Compare(b.verdict, a.verdict), cmp.Compare(b.points, a.points))
 }
 
 // maxBouts bounds the bouts that are searched for one cause, the last ones.
@@ -287,8 +315,8 @@ func (s *search) findOtherBouts() []*match {
 		if len(bouts)-i > maxBouts || slices.ContainsFunc(first.gathered[s.boutStep], isIn) {
 			continue
 		}
-		s.best, s.bout = nil, &b
-		s.placeSteps(0)
+		s.best, s.foundAt, s.bout = nil, s.nodes, &b
+		s.placeSteps(0, s.newOutlook())
 		m := s.best
 		if m != nil && m.verdict >= first.verdict && m.chosen[s.boutStep] != none && !slices.ContainsFunc(found, m.sharesEvent) {
 			found = append(found, m)
@@ -311,6 +339,7 @@ func (m *match) sharesEvent(other *match) bool {
 type group struct {
 	value string
 	steps uint64 // those that can take part in a match of it
+	own   uint64 // those of them with events of it
 }
 
 // listGroups returns those for whose steps a verdict is left, by value, and last the empty one.
@@ -355,7 +384,7 @@ func (s *search) listGroups() []group {
 		marks[key] = 0
 	}
 	if s.findVerdict(addAbsences(free)) >= language.Possible {
-		groups = append(groups, group{"", free})
+		groups = append(groups, group{value: "", steps: free})
 	}
 	return groups
 }
@@ -378,10 +407,27 @@ func (s *search) listHopefulGroups(keys []int32, free uint64) []group {
 			continue
 		}
 		for _, value := range s.listForms(key) {
-			groups = append(groups, group{value, steps})
+			groups = append(groups, group{value, steps, own})
 		}
 	}
 	slices.SortFunc(groups, func(a, b group) int { return strings.Compare(a.value, b.value) })
+	return s.dropIdle(groups)
+}
+
+// dropIdle leaves out the groups of whose own steps no verdict asks for any, where they are many:
+// what happens beside each of many containers says nothing about one of them.
+func (s *search) dropIdle(groups []group) []group {
+	var asked uint64
+	for _, e := range s.rule.Verdict.Compiled {
+		if e != nil {
+			asked |= e.CollectLeaves()
+		}
+	}
+	isIdle := func(g group) bool { return g.own&asked == 0 }
+	busy := slices.DeleteFunc(slices.Clone(groups), isIdle)
+	if len(groups)-len(busy) > maxFindings {
+		return busy
+	}
 	return groups
 }
 
@@ -425,22 +471,77 @@ func (s *search) listJoinable(own, free uint64) uint64 {
 
 func (s *search) isSpent() bool { return s.nodes >= maxNodes }
 
-// placeSteps decides the steps from this one on.
-func (s *search) placeSteps(step int) {
-	if s.isSpent() || !s.canConnect(step) || !s.canWin(step) {
+// outlook is what may come of the steps that have no event.
+type outlook struct {
+	open uint64                 // those for which a candidate may fit what is chosen
+	most [language.MaxSteps]int // the most that the quality of an open one can become
+}
+
+// newOutlook is the outlook where nothing is decided.
+func (s *search) newOutlook() *outlook {
+	o := &outlook{open: s.within}
+	for i := range o.most {
+		o.most[i] = language.ByID
+	}
+	return o
+}
+
+// orderSteps orders the steps of a group: next comes always the one with the fewest candidates, of
+// those that are tied to one before where there is any. What few events can only be, leaves few of
+// the others to be tried.
+func (s *search) orderSteps() {
+	counts := make([]int, len(s.steps))
+	for step := range s.steps {
+		agreeing := s.listAgreeing(&s.steps[step])
+		counts[step] = len(agreeing[0]) + len(agreeing[1])
+	}
+	s.order = s.order[:0]
+	var ordered, tied uint64
+	for range s.steps {
+		next := none
+		for step, count := range counts {
+			isTied, better := tied>>step&1 != 0, next == none
+			if !better {
+				nextIsTied := tied>>next&1 != 0
+				better = isTied && !nextIsTied || isTied == nextIsTied && count < counts[next]
+			}
+			if ordered>>step&1 == 0 && better {
+				next = step
+			}
+		}
+		s.order = append(s.order, next)
+		ordered |= 1 << next
+		if counts[next] > 0 {
+			tied |= s.rule.Compiled.Related[next]
+		}
+	}
+	s.rest = append(s.rest[:0], make([]uint64, len(s.steps)+1)...)
+	for at, step := range slices.Backward(s.order) {
+		s.rest[at] = s.rest[at+1] | 1<<step
+	}
+}
+
+// placeSteps decides the steps from this place of their order on.
+func (s *search) placeSteps(at int, o *outlook) {
+	open := o.open & s.rest[at]
+	if s.isSpent() || !s.canName(open) || !s.canConnect(open) || !s.canWin(at, open, o) {
 		return
 	}
-	if step == len(s.steps) {
+	if at > 0 && s.refineOutlook(s.order[at-1], open, o) && !s.canWin(at, open, o) {
+		return
+	}
+	if at == len(s.order) {
 		s.rateAssignment()
 		return
 	}
-	if s.within&(1<<step) == 0 {
-		s.placeSteps(step + 1)
+	step := s.order[at]
+	if open&(1<<step) == 0 {
+		s.placeSteps(at+1, o)
 		return
 	}
 	candidates := s.listFitting(step)
 	var tried map[string]bool
-	if len(candidates) > 1 && s.arePartnersChosen(step) && s.isPlain(step) {
+	if len(candidates) > 1 && s.arePartnersDecided(step, o) && s.isPlain(step) {
 		tried = map[string]bool{}
 	}
 	for _, i := range candidates {
@@ -453,11 +554,76 @@ func (s *search) placeSteps(step int) {
 		}
 		undo := s.chooseEvent(step, int(i))
 		if s.canGather(step) {
-			s.placeSteps(step + 1)
+			s.placeSteps(at+1, s.lookAhead(step, o))
 		}
 		s.restoreStep(step, undo)
 	}
-	s.placeSteps(step + 1)
+	s.placeSteps(at+1, o)
+}
+
+// lookAhead returns the outlook behind a step for which an event was just chosen. Without it, what
+// lies apart is tried together as long as some later step could tie it.
+func (s *search) lookAhead(step int, before *outlook) *outlook {
+	o := *before
+	for rest := o.open & s.rule.Compiled.Related[step]; rest != 0; rest &= rest - 1 {
+		if other := bits.TrailingZeros64(rest); s.chosen[other] == none && !s.hasFitting(other) {
+			o.open &^= 1 << other
+		}
+	}
+	return &o
+}
+
+// hasFitting says whether a candidate of a step is consistent with what is chosen.
+func (s *search) hasFitting(step int) bool {
+	near := s.listNear(step)
+	for i, ok := near.takeNext(); ok; i, ok = near.takeNext() {
+		if s.fitsChosen(step, int(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// refineOutlook finds how good open steps can become by the event that was just chosen for a step,
+// and says whether that is less than before. Without it, what is no better than the best match is
+// tried as long as a later step could be better than any of its events is.
+func (s *search) refineOutlook(step int, open uint64, o *outlook) (less bool) {
+	if s.chosen[step] == none {
+		return false
+	}
+	for rest := open & s.rule.Compiled.Related[step]; rest != 0; rest &= rest - 1 {
+		later := bits.TrailingZeros64(rest)
+		if most := s.rateFitting(later, o.most[later]); most < o.most[later] {
+			o.most[later], less = most, true
+		}
+	}
+	return less
+}
+
+// rateFitting returns the best quality that a candidate of a step has by what is chosen, up to a
+// ceiling.
+func (s *search) rateFitting(step, ceiling int) (most int) {
+	ceiling = min(ceiling, s.rateByTies(step, func(e *language.Tie) int { return e.Best }))
+	near := s.listNear(step)
+	for i, ok := near.takeNext(); ok && most < ceiling; i, ok = near.takeNext() {
+		if s.fitsChosen(step, int(i)) {
+			s.chosen[step] = int(i)
+			most = max(most, s.rateByTies(step, s.rateEdge))
+			s.chosen[step] = none
+		}
+	}
+	return min(most, ceiling)
+}
+
+// rateByTies is the weakest rating of the edges that lead to a step from chosen ones.
+func (s *search) rateByTies(step int, rate func(*language.Tie) int) int {
+	weakest := language.ByID
+	for i := range s.rule.Compiled.Ties {
+		if e := &s.rule.Compiled.Ties[i]; e.To == step && s.chosen[e.From] != none {
+			weakest = min(weakest, rate(e))
+		}
+	}
+	return weakest
 }
 
 // listFitting returns the candidates of a step that are consistent with what is chosen; none where
@@ -569,17 +735,22 @@ func (s *search) isOfTheirMachine(ev int32) bool {
 	return true
 }
 
-// canConnect says whether the steps from this one on could still tie all that are chosen to each
-// other. Without it, a step that only a missing one would tie is tried with all choices of the
-// others.
-func (s *search) canConnect(from int) bool {
+// canName says whether a match with some of these steps, besides those that are chosen, may speak
+// of the group.
+func (s *search) canName(open uint64) bool {
+	return s.group == "" || open&s.own != 0 || s.namesGroup()
+}
+
+// canConnect says whether open steps could still tie all that are chosen to each other. Without it,
+// a step that only a missing one would tie is tried with all choices of the others.
+func (s *search) canConnect(open uint64) bool {
 	var chosen uint64
 	for step, i := range s.chosen {
 		if i != none {
 			chosen |= 1 << step
 		}
 	}
-	usable := chosen | s.within&^(1<<from-1)
+	usable := chosen | open
 	var reached uint64
 	for frontier := chosen & -chosen; frontier != 0; {
 		reached |= frontier
@@ -635,10 +806,15 @@ func (s *search) orderEdge(edge *language.Tie, step, i int) order {
 	return orderTied(edge, s.index.spans[s.steps[edge.From].events[from]], s.index.spans[s.steps[edge.To].events[to]])
 }
 
-func (s *search) arePartnersChosen(step int) bool {
+// arePartnersDecided says whether each step to which this one is tied has an event, or can have
+// none, also not one of another group.
+func (s *search) arePartnersDecided(step int, o *outlook) bool {
 	return !slices.ContainsFunc(s.rule.Compiled.Ties, func(e language.Tie) bool {
 		other, ok := e.FindOther(step)
-		return ok && s.chosen[other] == none
+		if !ok || s.chosen[other] != none || len(s.steps[other].events) == 0 {
+			return false
+		}
+		return (o.open|^s.within)&(1<<other) != 0
 	})
 }
 
@@ -653,7 +829,8 @@ func (s *search) writeLikeness(step, i int) string {
 		}
 	}
 	for e := range s.rule.Compiled.Ties {
-		if edge := &s.rule.Compiled.Ties[e]; edge.From == step || edge.To == step {
+		edge := &s.rule.Compiled.Ties[e]
+		if other, ok := edge.FindOther(step); ok && s.chosen[other] != none {
 			key = append(key, byte(s.rateEdge(edge)/10))
 		}
 	}
@@ -723,24 +900,30 @@ func (s *search) rateStep(step int) int {
 	return best
 }
 
-// canWin says whether the steps from this one on could still make a better match than the best.
-func (s *search) canWin(from int) bool {
-	var left uint64
+// canWin says whether open steps could still make a better match than the best.
+func (s *search) canWin(at int, open uint64, o *outlook) bool {
+	left := open
 	points := 0
 	for step := range s.steps {
 		switch {
+		case s.chosen[step] == none && open&(1<<step) != 0:
+			points += s.rule.Steps[step].Weight * o.most[step]
+		case s.chosen[step] != none && at == len(s.steps):
+			points += s.rule.Steps[step].Weight * s.rateStep(step)
+			left |= 1 << step
 		case s.chosen[step] != none:
-			points += s.rule.Steps[step].Weight * s.boundQuality(step, from)
-		case step >= from && s.within&(1<<step) != 0:
-			points += s.rule.Steps[step].Weight * s.boundQuality(step, from)
-		default:
-			continue
+			points += s.rule.Steps[step].Weight * s.rateByTies(step, s.rateEdge)
+			left |= 1 << step
 		}
-		left |= 1 << step
 	}
 	verdict := s.findVerdict(addAbsences(left))
-	if verdict == language.Confirmed && s.best != nil && s.best.verdict < verdict && s.mustRestOnTimeAlone(left) {
+	isBelow := func(m *match) bool { return m != nil && m.verdict < verdict }
+	if verdict == language.Confirmed && (isBelow(s.best) || isBelow(s.worst)) && s.mustRestOnTimeAlone(left) {
 		verdict = language.Likely
+	}
+	isAsSure := func(m *match) bool { return m != nil && m.verdict >= verdict }
+	if s.nodes-s.foundAt > maxBetter && (isAsSure(s.best) || isAsSure(s.worst)) {
+		return false
 	}
 	return verdict >= language.Possible && s.beatsBest(verdict, min(points, fullScore))
 }
@@ -767,25 +950,8 @@ func (s *search) mustRestOnTimeAlone(left uint64) bool {
 const fullScore = 100 * 1000
 
 func (s *search) beatsBest(verdict language.Verdict, points int) bool {
-	return s.best == nil || cmp.Or(cmp.Compare(verdict, s.best.verdict), cmp.Compare(points, s.best.points)) > 0
-}
-
-// boundQuality is the most that the quality of a step can become.
-func (s *search) boundQuality(step, from int) int {
-	if from == len(s.steps) {
-		return s.rateStep(step)
-	}
-	bound := language.ByID
-	for i := range s.rule.Compiled.Ties {
-		if e := &s.rule.Compiled.Ties[i]; e.To == step && s.chosen[e.From] != none {
-			if s.chosen[step] != none {
-				bound = min(bound, s.rateEdge(e))
-			} else {
-				bound = min(bound, e.Best)
-			}
-		}
-	}
-	return bound
+	m := match{verdict: verdict, points: points}
+	return (s.best == nil || compareMatches(&m, s.best) < 0) && (s.worst == nil || compareMatches(&m, s.worst) < 0)
 }
 
 // findVerdict returns the highest level whose expression holds, within the rule's limit.

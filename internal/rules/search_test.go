@@ -76,6 +76,51 @@ headline: h
 	}
 }
 
+// TestSearchOfFlappingNode holds that hundreds of incidents that are alike are searched to the
+// end: for the containers of which a verdict asks something, and not for those that only exit
+// beside them.
+func TestSearchOfFlappingNode(t *testing.T) {
+	const rule = `id: flapping
+title: T
+role: root
+mechanism: m
+needs: [{any: [containerd.log], collect: c}]
+steps:
+  - {id: exit, role: cause, text: e, weight: 10, kind: containerd.task-exit, bind: {container: cid}}
+  - {id: stack, role: mechanism, text: s, weight: 45, kind: kernel.frame}
+  - {id: hung, role: mechanism, text: h, weight: 15, kind: kernel.hung-task}
+  - {id: late, role: symptom, text: l, weight: 10, all: true, kind: containerd.state-timeout, bind: {container: cid}}
+  - {id: stall, role: symptom, text: p, weight: 10, kind: kubelet.pleg-unhealthy}
+edges:
+  - {from: exit, to: stack, gap: {min: -5s, max: 15m}, relation: starts}
+  - {from: stack, to: late, overlap: 5m, relation: blocks}
+  - {from: hung, to: stack, overlap: 5m, relation: shows}
+  - {from: stack, to: stall, overlap: 10m, relation: delays}
+verdict: {confirmed: "stack and late and stall", likely: "stack and late", possible: "hung and stack"}
+per: cid
+headline: h
+`
+	var events []event.Event
+	of := func(container int) func(*event.Event) {
+		return func(e *event.Event) { e.IDs.Container = fmt.Sprintf("%08x%056x", uint32(container)*2654435761, 1) }
+	}
+	for i := range 200 {
+		at := float64(i) * 600
+		for j := range 10 {
+			events = append(events, ev("containerd.task-exit", when(at+float64(j)), of(10*i+j)), ev("kernel.frame", when(at+20+float64(j)/1000)),
+				ev("containerd.state-timeout", when(at+30+float64(j)), of(10*i)), ev("kubelet.pleg-unhealthy", when(at+200+5*float64(j))))
+		}
+		events = append(events, ev("kernel.hung-task", when(at+20)), ev("kernel.hung-task", when(at+140)))
+	}
+	s := newSearch(&catalogOf(t, rule).Rules[0], newIndex(line(events...)), language.Confirmed)
+	found := s.findMatches()
+	require.GreaterOrEqual(t, len(found), maxFindings)
+	for _, m := range found {
+		require.NotEqual(t, none, m.chosen[3], "the container of a match is late")
+	}
+	require.False(t, s.isSpent())
+}
+
 func catalogOfRapid(t *rapid.T, text string) *language.Catalog {
 	cat, err := language.LoadLinted(language.Files{FS: fstest.MapFS{"rule.yaml": {Data: []byte(text)}}}) // odd rules on purpose: lint would refuse them
 	require.NoError(t, err, "%s", text)
