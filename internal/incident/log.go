@@ -53,12 +53,7 @@ func (r *reader) readLog(ctx context.Context, read parse.Records, src io.Reader,
 		if rec.Wanted && rec.Text != event.RebootBanner {
 			nameForeignUnit(&rec, *f.place)
 			log.addLoss(&rec)
-			if at, ok := messages.ToldClock(&rec); ok && len(source.Told) < maxTold {
-				source.AddTold(&rec, at)
-			}
-			if at, ok := messages.ToldMoment(&rec); ok && event.Plausible(at) && len(source.Pairs) < 2*timeline.MaxPairs {
-				source.AddLatePairs([]timeline.Pair{{Local: rec.Time, True: at, Late: true}})
-			}
+			log.addTold(&rec, source)
 			found := dumps.Add(&rec)
 			f.addFoundDumps(found)
 			if n := len(found); n > 0 && found[n-1].Source.Line == rec.Pos.Line {
@@ -150,6 +145,20 @@ func (l *logReader) addToSource(rec *event.Record) *timeline.SourceBuilder {
 	}
 	l.source.AddRecord(rec)
 	return l.source
+}
+
+// addTold keeps the moments that a record tells, of which a few show its clock.
+func (l *logReader) addTold(rec *event.Record, source *timeline.SourceBuilder) {
+	if len(source.Told) < maxTold {
+		if at, ok := messages.ToldClock(rec); ok {
+			source.AddTold(rec, at)
+		}
+	}
+	if len(source.Pairs) < 2*timeline.MaxPairs {
+		if at, ok := messages.ToldMoment(rec); ok && event.Plausible(at) {
+			source.AddLatePairs([]timeline.Pair{{Local: rec.Time, True: at, Late: true}})
+		}
+	}
 }
 
 // sourceName is the source of what a unit writes; empty for an unknown program.

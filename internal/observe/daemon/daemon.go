@@ -5,6 +5,7 @@ package daemon
 import (
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/plegdiag/plegdiag/internal/layout"
 )
@@ -203,7 +204,23 @@ func Component(identifier, path string) string {
 	if identifier != "" {
 		return ""
 	}
-	return layout.Of(path).Component
+	return componentOfFile(path)
+}
+
+// fileComponent is the component that a path speaks of.
+type fileComponent struct{ path, component string }
+
+// lastFile is the file that was asked for last: the records of a file are read one after another,
+// and a long path takes as long as the rest of a record.
+var lastFile atomic.Pointer[fileComponent]
+
+func componentOfFile(path string) string {
+	if last := lastFile.Load(); last != nil && last.path == path {
+		return last.component
+	}
+	component := layout.Of(path).Component
+	lastFile.Store(&fileComponent{path, component})
+	return component
 }
 
 // Operator is who types commands.

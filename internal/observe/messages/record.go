@@ -108,8 +108,10 @@ func appendOwn(dst []event.Event, r *event.Record) []event.Event {
 			continue // somebody else's line: an agent that ships logs repeats the daemons' words
 		}
 		component := t.Component
-		if speaker := daemon.Component(r.Unit, r.Pos.File); component == "" || speaker != "" && slices.Contains(t.Relays, speaker) {
-			component = speaker
+		if component == "" || len(t.Relays) > 0 {
+			if speaker := daemon.Component(r.Unit, r.Pos.File); component == "" || speaker != "" && slices.Contains(t.Relays, speaker) {
+				component = speaker
+			}
 		}
 		if component == "" && (r.Unit == "" || owner == table.HostProgram) {
 			component = t.Unnamed
