@@ -14,6 +14,9 @@ import (
 // boutsApart is how long nothing of a cause is seen at least between two incidents with it.
 const boutsApart = 30 * time.Minute
 
+// maxBouts bounds the bouts that are searched for one cause, the last ones.
+const maxBouts = 8
+
 // bout is a time in which a cause is seen again and again. It has what begins in [from, to).
 type bout struct{ from, to int64 }
 
@@ -100,4 +103,41 @@ func (s *search) raiseFindings(findings []Finding, found []*match, parts []*weig
 			s.raiseFinding(&findings[i], part)
 		}
 	}
+}
+
+// findOtherBouts returns the best match of a cause in each other bout of what the first step of the
+// match that was found shows, the last bout first, where that is as sure; none of a rule that
+// groups, which has a match for each value anyway. Of a day with several incidents of one cause the
+// last one is what may go on.
+func (s *search) findOtherBouts() []*match {
+	if s.per != none || s.rule.Role != language.Root && s.rule.Role != language.NotReady {
+		return nil
+	}
+	first := s.best
+	found := []*match{first}
+	s.boutStep = slices.IndexFunc(first.chosen, func(i int) bool { return i != none })
+	bouts := s.index.listBouts(s.steps[s.boutStep].events)
+	for i, b := range slices.Backward(bouts) {
+		isIn := func(ev int32) bool { return b.has(&s.index.spans[ev]) }
+		if len(bouts)-i > maxBouts || slices.ContainsFunc(first.gathered[s.boutStep], isIn) {
+			continue
+		}
+		s.best, s.foundAt, s.bout = nil, s.nodes, &b
+		s.placeSteps(0, s.newOutlook())
+		m := s.best
+		if m != nil && m.verdict >= first.verdict && m.chosen[s.boutStep] != none && !slices.ContainsFunc(found, m.sharesEvent) {
+			found = append(found, m)
+		}
+	}
+	s.bout = nil
+	return found[1:]
+}
+
+// sharesEvent says that two matches have an event in common.
+func (m *match) sharesEvent(other *match) bool {
+	own := map[int32]bool{}
+	for _, ev := range slices.Concat(m.gathered...) {
+		own[ev] = true
+	}
+	return slices.ContainsFunc(slices.Concat(other.gathered...), func(ev int32) bool { return own[ev] })
 }

@@ -88,6 +88,7 @@ func (x *index) askRule(r *language.Rule, effects []effectSpans) answer {
 	missing := x.listMissing(r)
 	s := newSearch(r, x, limit)
 	found := s.findMatches()
+	s.lowerShared(found)
 	w := s.weighRule(effects)
 	w.fillEffects(x, effects)
 	var a answer

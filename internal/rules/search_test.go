@@ -121,6 +121,38 @@ headline: h
 	require.False(t, s.isSpent())
 }
 
+// TestThreadOfSeveralContainers holds that a thread of which nothing shows the container proves the
+// cause for one container that waits, and makes it likely for each of two.
+func TestThreadOfSeveralContainers(t *testing.T) {
+	const rule = `id: shared
+title: T
+role: root
+mechanism: m
+needs: [{any: [containerd.log], collect: c}]
+steps:
+  - {id: thread, role: mechanism, text: t, weight: 50, kind: thread.sample}
+  - {id: deleted, role: symptom, text: d, weight: 20, kind: containerd.delete-failed, bind: {container: cid}}
+  - {id: late, role: symptom, text: l, weight: 20, kind: containerd.state-timeout, bind: {container: cid}}
+edges:
+  - {from: thread, to: [deleted, late], overlap: 5m, relation: blocks}
+verdict: {confirmed: "thread and deleted and late"}
+per: cid
+headline: h
+`
+	events := []event.Event{ev("thread.sample", when(1))}
+	for i, want := range []language.Verdict{language.Confirmed, language.Likely} {
+		of := container([]string{idA, idB}[i])
+		events = append(events, ev("containerd.delete-failed", when(10), of), ev("containerd.state-timeout", when(20), of))
+		s := newSearch(&catalogOf(t, rule).Rules[0], newIndex(line(events...)), language.Confirmed)
+		found := s.findMatches()
+		s.lowerShared(found)
+		require.Len(t, found, i+1)
+		for _, m := range found {
+			require.Equal(t, want, m.verdict)
+		}
+	}
+}
+
 func catalogOfRapid(t *rapid.T, text string) *language.Catalog {
 	cat, err := language.LoadLinted(language.Files{FS: fstest.MapFS{"rule.yaml": {Data: []byte(text)}}}) // odd rules on purpose: lint would refuse them
 	require.NoError(t, err, "%s", text)
