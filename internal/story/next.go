@@ -55,6 +55,7 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		}
 		n.addMissing(about.Missing)
 		n.addRivals(about)
+		s.others = len(n.steps) == 0
 	}
 	stalled := s.isStalled()
 	if about == nil && n.dead {
