@@ -168,7 +168,7 @@ func (o *outline) appendVersions(dst []event.Event, name string, e *snapshots.Da
 // takeRow is a condition or an event of kubectl describe.
 func (o *outline) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if column(e, "Status") != "" {
-		if o.node != "" && isOfNode(e) { // the lines between were left out
+		if !o.nodes.names[o.node] && isOfNode(e) { // the lines between were left out
 			o.nodes.addNode(o.node, e)
 		}
 		o.nodes.addCondition(o.node, e.Fields, quoteOf(e))

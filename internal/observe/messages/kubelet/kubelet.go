@@ -531,8 +531,8 @@ func FindSyncError(text string) (method string) {
 }
 
 // syncError is the call that the sync of a pod says has run into its deadline, or has failed in a
-// network plugin or for want of a part of the runtime. It repeats what the client's line says, and is all that many tickets hold. Or it
-// is a container that ends each time it is started:
+// network plugin or for want of a part of the runtime. It repeats what the client's line says, and
+// is all that many tickets hold. Or it is a container that ends each time it is started:
 //
 //	failed to "StartContainer" for "web" with CrashLoopBackOff: "back-off 5m0s restarting failed container=web pod=web-0_default(uid)"
 func syncError(r *event.Record) (event.Event, bool) {

@@ -14,8 +14,8 @@ import (
 )
 
 // LostRuntime says of an error that the runtime cannot be reached: gone names the runtime on whose
-// socket nobody listens, no_file says that the socket has no file, cut is a connection that broke. A
-// pipe of Windows is there as long as somebody serves it: without its file nobody listens.
+// socket nobody listens, no_file says that the socket has no file, cut is a connection that broke.
+// A pipe of Windows is there as long as somebody serves it: without its file nobody listens.
 //
 //	connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused"
 //	… connect: no such file or directory
