@@ -207,6 +207,12 @@ var shimCalls = []eventSort{
 	{kind: event.KindLockHeld, fields: map[event.Key]string{event.FieldDoing: "ttrpc"}},
 }
 
+// callsOfDockerd are those that containerd has not answered.
+var callsOfDockerd = []eventSort{
+	{kind: event.KindGoroutine, fields: map[event.Key]string{event.FieldDoing: "containerd"}},
+	{kind: event.KindLockHeld, fields: map[event.Key]string{event.FieldDoing: "containerd"}},
+}
+
 // listWaitsWithoutHolder are waits for a lock of which a program's dump shows no holder.
 func listWaitsWithoutHolder(program string) []eventSort {
 	return []eventSort{{kind: event.KindLockQueue, fields: map[event.Key]string{event.FieldComponent: program, event.FieldWait: anyText}}}
@@ -261,6 +267,7 @@ var runtimeDumps = []string{"goroutines.containerd", "goroutines.dockerd", "goro
 var questions = []question{
 	{lacks: []string{"goroutines.containerd"}, again: true, signs: listWaitsWithoutHolder("containerd"), command: dumpContainerd, note: wantWholeDump},
 	{lacks: []string{"goroutines.dockerd"}, again: true, signs: listWaitsWithoutHolder("dockerd"), command: dumpDockerd, note: wantWholeDump},
+	{lacks: []string{"goroutines.containerd"}, signs: callsOfDockerd, command: dumpContainerd},
 	{lacks: []string{"goroutines.dockerd", "goroutines.containerd"}, has: "dockerd.log", command: dumpDockerd},
 	{lacks: []string{"goroutines.crio"}, has: "crio.log", command: dumpCRIO},
 	{lacks: runtimeDumps, has: "containerd.log", command: dumpContainerd},
