@@ -49,7 +49,7 @@ const Unnamed = "unnamed"
 // criFailures are what the error of a failed call of the CRI says that it lacks: a part of the
 // runtime, or what the network plugin of the pods (CNI) needs.
 var criFailures = []string{
-	"pause-image", "runtime-program", "runtime-helper", "runtime-handler", "cgroup-driver",
+	"pause-image", "runtime-program", "runtime-helper", "runtime-handler", "cgroup-driver", "device-rules",
 	"cni-no-daemon", "cni-silent", "cni-locked", "cni-killed", "cni-no-file", "cni-damaged-file", "cni-crashed", "cni-no-program", "cni-no-device", "cni-old-bridge",
 	"cni-no-address", "cni-unauthorized", "cni-no-api-server",
 }

@@ -32,6 +32,7 @@ type file struct {
 	sources  *timeline.FileSources // nil for a file that has none
 	events   *kept.Events          // nil for a file that has none
 	rare     *rareParts            // nil for most files
+	named    string                // the node that stands before every line; empty for most
 }
 
 // rareParts are what few files have.

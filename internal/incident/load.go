@@ -79,6 +79,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	inc.Timeline = timeline.Build(in, timeline.Options{Zone: o.Zone, Year: o.Year})
 	inc.Timeline.Node = node
 	inc.nameNode()
+	inc.takeNamed(files)
 	dateFiles(inc)
 	inc.judge(o.Catalog)
 	if err := inc.chooseWindow(o); err != nil {
@@ -107,6 +108,19 @@ func (inc *Incident) nameNode() {
 	if inc.Node == "" || other && collected && len(inc.LeftOut) == 0 {
 		inc.Node = fact.Value
 	}
+}
+
+// takeNamed gives the node the name, or the address, by which talosctl was asked for its lines,
+// where nothing else names it.
+func (inc *Incident) takeNamed(files []*file) {
+	name := ""
+	for _, f := range files {
+		if f.named != "" && name != "" && f.named != name {
+			return // of several
+		}
+		name = cmp.Or(f.named, name)
+	}
+	inc.Node = cmp.Or(inc.Node, name)
 }
 
 // judge asks the rules what the timeline shows, and looks for the node beside them.

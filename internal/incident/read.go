@@ -63,6 +63,7 @@ func readEvidence(ctx context.Context, o Options) ([]*file, error) {
 }
 
 func (r *reader) readEveryFormat(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
+	slot.named = in.Node
 	switch read := in.Reader.(type) {
 	case parse.Records:
 		if traces.HasCalls(in.Head) {

@@ -16,6 +16,7 @@ type Opened struct {
 	// lines.
 	R    io.Reader
 	Head *lines.Head // its first bytes, as R gives them
+	Node string      // that talosctl dmesg names before every line; empty for all others
 }
 
 // ErrEmpty says that a file has no bytes.
@@ -47,6 +48,13 @@ func openFormat(r io.Reader, path string) (Opened, error) {
 	case n == 0:
 		return Opened{}, err
 	}
+	o, err := openRead(r, path, head, whole)
+	o.Node = findTalosNode(head)
+	return o, err
+}
+
+// openRead is openFormat for a file whose first bytes, or all of them, are read.
+func openRead(r io.Reader, path string, head []byte, whole bool) (Opened, error) {
 	o := Opened{R: lines.Hold(head), Head: lines.NewHead(head)}
 	if !whole {
 		o.R = io.MultiReader(o.R, r) // a failed read fails again

@@ -3,6 +3,7 @@ package parse
 import (
 	"bytes"
 	"io"
+	"regexp"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/logs"
@@ -78,6 +79,24 @@ func mayHaveHeaders(head *lines.Head) bool {
 		return true
 	}
 	return head.MayHold("level=", "msg=", "stdout ", "stderr ")
+}
+
+// talosLine is a line of talosctl dmesg with the node before it: its name, or its address.
+var talosLine = regexp.MustCompile(`(?m)^([\w.:-]{1,253}): (?:kern|user|daemon|syslog|auth): +[a-z]+: \[\d{4}-`)
+
+// findTalosNode finds the node that talosctl dmesg names before the lines of head; empty for none,
+// and for several.
+func findTalosNode(head []byte) (node string) {
+	if !bytes.Contains(head, []byte(": [2")) {
+		return ""
+	}
+	for _, m := range talosLine.FindAllSubmatch(head, -1) {
+		if node != "" && node != string(m[1]) {
+			return ""
+		}
+		node = string(m[1])
+	}
+	return node
 }
 
 // lengthIn is how much of a line stands before the line proper, if it has an origin.

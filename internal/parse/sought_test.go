@@ -11,6 +11,35 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
+// TestSoughtNumber: one process among all of them; a list of some shows nothing.
+func TestSoughtNumber(t *testing.T) {
+	const (
+		self  = "root      870590  0.0  0.0  16244  1128 pts/2    S+   20:21   0:00 grep --color=auto 24117\n"
+		there = "root       24117  0.0  0.0   1024   512 ?        Ss   Jan03   0:00 /pause\n"
+	)
+	for _, tc := range []struct {
+		command, output string
+		pid             int
+		missed          bool
+	}{
+		{"ps aux | grep 24117", self, 24117, true},
+		{"ps -ef | grep -w 24117 | grep -v grep", "", 24117, true},
+		{"sudo ps -eLf | grep 24117", self + there, 24117, false},
+		{"ps aux | grep 24117", "bash: ps: command not found\n", 24117, false},
+		{"ps | grep 24117", self, 0, false},
+		{"ps -u root | grep 24117", self, 0, false},
+		{"ps aux | grep -v 24117", there, 0, false},
+	} {
+		all := parse.NewSections(lines.Input{Path: "f", R: strings.NewReader("[root@node-1 ~]# " + tc.command + "\n" + tc.output)})
+		s := all.Next()
+		require.NotNil(t, s, tc.command)
+		_, err := io.Copy(io.Discard, s.R)
+		require.NoError(t, err)
+		require.Equal(t, tc.pid, s.Sought.PID, tc.command)
+		require.Equal(t, tc.missed, s.Sought.IsMissed(), tc.command+"\n"+tc.output)
+	}
+}
+
 // TestSought: who looks for a process by its name finds the grep itself at least, and what is no
 // line of a list shows nothing.
 func TestSought(t *testing.T) {

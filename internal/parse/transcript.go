@@ -764,7 +764,7 @@ func sniffTranscript(head *lines.Head) float64 {
 				} else {
 					commands++
 				}
-				if findSought(command).Program != "" { // no heading reads so
+				if sought := findSought(command); sought.pattern() != "" { // no heading reads so
 					strength = surePrompt
 				}
 				strongest = max(strongest, strength)

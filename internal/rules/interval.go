@@ -65,9 +65,13 @@ const (
 	certain
 )
 
-// orderTied compares the events of the two steps of a tie.
+// orderTied compares the events of the two steps of a tie. Where one of them has no time, nothing
+// shows that the other comes some time later.
 func orderTied(e *language.Tie, from, to span) order {
 	if !from.dated || !to.dated {
+		if e.Measured && e.Min > 0 {
+			return impossible
+		}
 		return unknown
 	}
 	result := certain

@@ -55,6 +55,7 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		}
 		n.addMissing(about.Missing)
 		n.addRivals(about)
+		s.others = len(n.steps) == 0 && !s.curesByDump(about)
 	}
 	stalled := s.isStalled()
 	if about == nil && n.dead {
@@ -126,6 +127,17 @@ func (n *nextChooser) addMissing(missing []rules.Missing) {
 // hasPiece says that the input holds chosen lines of the one log that is missing.
 func (n *nextChooser) hasPiece(source string) bool {
 	return strings.HasSuffix(source, ".log") && n.listSources()[source] && !n.hasWhole(source)
+}
+
+// curesByDump says that the first step of a cure collects goroutines, and that the input has some:
+// what they show is known.
+func (s *story) curesByDump(about *part) bool {
+	if len(about.Remediation.Now) == 0 || !slices.ContainsFunc(slices.Concat(runtimeDumps, []string{"goroutines.kubelet", "goroutines.shim"}), func(source string) bool { return s.listSources()[source] }) {
+		return false
+	}
+	return slices.ContainsFunc(about.Remediation.Now[0].Commands, func(command string) bool {
+		return asksForDump.MatchString(command) || strings.Contains(command, "debug/pprof/goroutine")
+	})
 }
 
 // isAsked says that a step collects the best source of what is missing already.

@@ -216,12 +216,13 @@ func (s *story) findContributing(asked func(*part) bool) *part {
 
 // writeOpening says how certain the incident is and why, and what to do first: the cure where the
 // cause is certain enough to act on, else the command that would make it certain. Where nothing
-// would, a possible cause has the first step of its cure, which only looks.
+// would, or only what other hypotheses ask for, a possible cause has the first step of its cure,
+// which only looks.
 func (s *story) writeOpening(about *part, state State, next []NextStep, hypotheses []rules.Hypothesis) Opening {
 	o := Opening{State: state, Reason: s.explainState(about, state, hypotheses)}
 	cure := about != nil && len(about.Remediation.Now) > 0
 	switch {
-	case cure && (about.Verdict >= language.Likely || len(next) == 0):
+	case cure && (about.Verdict >= language.Likely || len(next) == 0 || s.others):
 		first := &about.Remediation.Now[0]
 		if o.Advice, o.Hazard = first.Do, first.Hazard; s.findReboot(about) != nil {
 			o.Advice = downSince + o.Advice

@@ -40,6 +40,18 @@ func TestOpening(t *testing.T) {
 	}
 	o := s.writeOpening(about(language.Possible), Possible, nil, nil)
 	require.Equal(t, []string{"wait", "sleep 60", ReadsOnly}, []string{o.Advice, o.Commands[0], o.Hazard}, "nothing would decide")
+	s.others = true
+	o = s.writeOpening(about(language.Possible), Possible, next, nil)
+	require.Equal(t, []string{"wait", "sleep 60"}, []string{o.Advice, o.Commands[0]}, "only other hypotheses ask for something")
+	o = s.writeOpening(nil, Stalled, next, nil)
+	require.Equal(t, "ps -eLo pid", o.Command)
+	dump := about(language.Possible)
+	dump.Remediation.Now[0].Commands = []string{dumpContainerd}
+	s.timeline = &timeline.Timeline{}
+	require.False(t, s.curesByDump(dump))
+	s.timeline.Events = []*event.Event{{Source: "goroutines.containerd"}}
+	require.True(t, s.curesByDump(dump), "what a dump shows is known")
+	require.False(t, s.curesByDump(about(language.Possible)))
 	require.Equal(t, Opening{State: Healthy}, s.writeOpening(nil, Healthy, nil, nil))
 }
 

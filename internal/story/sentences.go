@@ -33,7 +33,7 @@ var sourceWords = map[string]string{
 	"units": "the units of systemd", "certificates": "the dates of certificates", "kubernetes": "what kubectl describes", "mounts": "the mounts",
 	"node": "files of the node", "udevcookies": "the cookies of udev", "config": "settings", "collect": "a whole bundle of the node",
 	"services": "what Windows says of its services",
-	"versions": "the versions of the programs", "metrics": "the metrics", "clock.log": "the log of chronyd or ntpd", "cni.log": "the log of the network plugin's daemon", "node.log": "the log of the node", "container.log": "the log of the container",
+	"versions": "the versions of the programs", "metrics": "the metrics", "clock.log": "the log of chronyd or ntpd", "cni.log": "the log of the network plugin's daemon", "node.log": "the log of the node", "container.log": "the log of the container", "images": "the names of the pod's images", "pending": "what the pod asks for, and what the nodes have",
 }
 
 // What a story says. Verbs are those of package fmt.

@@ -41,9 +41,11 @@ var afterSigns = []afterSign{
 func (n *nextChooser) addForSigns() {
 	signs := listSigns(n.timeline, false)
 	if len(signs) == 0 {
-		if len(listWorkload(n.timeline)) > 0 {
-			n.addMissing([]rules.Missing{{Source: "container.log", Command: readContainerLog, Note: wantContainerLog}})
-		}
+		n.addForWorkload()
+		return
+	}
+	if signs[0].kind == event.KindKubeEvent && strings.HasPrefix(signs[0].Text, "FailedScheduling") {
+		n.addMissing([]rules.Missing{{Source: "pending", Command: readPending, Note: wantPending}})
 		return
 	}
 	if n.addBusyDaemon(signs[0].Evidence) {
@@ -61,6 +63,22 @@ func (n *nextChooser) addForSigns() {
 			}
 			n.addMissing([]rules.Missing{m})
 		}
+	}
+}
+
+// addForWorkload asks for what a container said that ends again and again. One whose image is not
+// there has never run: its image is what to look at.
+func (n *nextChooser) addForWorkload() {
+	signs := listWorkload(n.timeline)
+	ran := func(s Sign) bool {
+		return s.kind != event.KindKubeEvent || strings.Contains(s.Text, "restarting failed")
+	}
+	switch {
+	case len(signs) == 0:
+	case slices.ContainsFunc(signs, ran):
+		n.addMissing([]rules.Missing{{Source: "container.log", Command: readContainerLog, Note: wantContainerLog}})
+	default:
+		n.addMissing([]rules.Missing{{Source: "images", Command: readImages, Note: wantImages}})
 	}
 }
 

@@ -380,3 +380,25 @@ func TestFailingCardIsSaidBeforeItsPrograms(t *testing.T) {
 	r = evaluate(catalogOf(t, proven("slow-disk")), line(card("gpu-other"), card("gpu-other"), card("gpu")))
 	require.Equal(t, "gpu", r.Headline)
 }
+
+// TestForPods: a container that has run is asked for what it said, one without an image for its
+// image, and a pod without a node for what it asks for. No kubelet is asked for its log.
+func TestForPods(t *testing.T) {
+	told := func(reason, message string) event.Event {
+		e := event.New(event.KindKubeEvent, reason+" (18s before the list): "+message, event.FieldReason.Text(reason), event.FieldMessage.Text(message), event.FieldType.Text("Warning"))
+		e.Component, e.Level = "kubernetes", event.Warning
+		e.Evidence = []event.Quote{{Pos: event.Pos{File: "events.txt", Line: 2}, Text: message}}
+		return e
+	}
+	for _, c := range []struct{ reason, message, want string }{
+		{"Failed", `Failed to pull image "mirror.example/app:1": rpc error: code = NotFound desc = mirror.example/app:1: not found`, readImages},
+		{"BackOff", `Back-off pulling image "mirror.example/app:1"`, readImages},
+		{"BackOff", "Back-off restarting failed container web in pod web-0_shop(1)", readContainerLog},
+		{"FailedScheduling", "0/1 nodes are available: 1 node(s) did not have enough free storage.", readPending},
+	} {
+		s := &story{timeline: &timeline.Timeline{Events: pointersTo(told(c.reason, c.message))}}
+		steps := s.chooseNext(nil, Signs, &rules.Result{})
+		require.NotEmpty(t, steps, c.message)
+		require.Equal(t, c.want, steps[0].Command, c.message)
+	}
+}

@@ -148,6 +148,7 @@ type story struct {
 	last      time.Time       // see findLastMoment; zero until asked for
 	dropped   map[string]bool // rules of possible findings that are only weighed here
 	node      Node
+	others    bool // what to collect next is asked for by other hypotheses than that of the headline
 }
 
 // part is a finding with what its role follows from.

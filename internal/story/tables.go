@@ -207,6 +207,12 @@ var shimCalls = []eventSort{
 	{kind: event.KindLockHeld, fields: map[event.Key]string{event.FieldDoing: "ttrpc"}},
 }
 
+// callsOfDockerd are those that containerd has not answered.
+var callsOfDockerd = []eventSort{
+	{kind: event.KindGoroutine, fields: map[event.Key]string{event.FieldDoing: "containerd"}},
+	{kind: event.KindLockHeld, fields: map[event.Key]string{event.FieldDoing: "containerd"}},
+}
+
 // listWaitsWithoutHolder are waits for a lock of which a program's dump shows no holder.
 func listWaitsWithoutHolder(program string) []eventSort {
 	return []eventSort{{kind: event.KindLockQueue, fields: map[event.Key]string{event.FieldComponent: program, event.FieldWait: anyText}}}
@@ -221,6 +227,8 @@ const (
 	dumpKubelet      = "kubectl get --raw \"/api/v1/nodes/$(hostname)/proxy/debug/pprof/goroutine?debug=2\" > kubelet.goroutines"
 	listPlugins      = `for n in $(ls /opt/cni/bin); do timeout 10 ps -C "$n" -o pid,ppid,lstart,stat,wchan:32,comm --no-headers; done > plugins.txt`
 	readContainerLog = "timeout 20 kubectl -n NAMESPACE logs POD --all-containers --previous --tail=50; timeout 20 kubectl -n NAMESPACE describe pod POD"
+	readImages       = `timeout 20 kubectl -n NAMESPACE get pod POD -o jsonpath='{.spec.containers[*].image}{"  "}{.spec.imagePullSecrets}{"\n"}'; timeout 20 kubectl -n NAMESPACE describe pod POD`
+	readPending      = "timeout 20 kubectl -n NAMESPACE describe pod POD; timeout 20 kubectl -n NAMESPACE get pvc; timeout 20 kubectl describe nodes | grep -e ^Name: -e ^Taints: -e ^Unschedulable: -A9 -e '^Allocated resources:'"
 	readPluginLog    = `for c in $(timeout 20 crictl ps -a -q --name '%s'); do timeout 20 crictl logs --tail 200 "$c"; done > cni.log 2>&1`
 	listThreads      = "timeout 10 ps -eLo pid,tid,ppid,lstart,stat,wchan:32,comm > threads.txt"
 	readKernelLog    = "timeout 20 dmesg -T > dmesg.txt"
@@ -235,6 +243,8 @@ const (
 	wantShims        = "all shims write their goroutines to the journal of containerd"
 	wantPlugins      = "a plugin that has run for minutes waits for its daemon or its datastore: look into their log then"
 	wantContainerLog = "POD and NAMESPACE are those of the container; what it said last, and its exit code, show why it ends"
+	wantImages       = "POD and NAMESPACE are those of the container; no registry has an image whose name is wrong, and one that is private wants a secret"
+	wantPending      = "POD and NAMESPACE are those of the pod; no node was found for it, so that no kubelet has a part in it yet"
 	wantPluginLog    = "the plugin is a client of this daemon, and the daemon of the API server: one of them did not do its part"
 	wantNode         = "NODE is the address of the node"
 	wantRunning      = "twice, 20 s apart: a goroutine that runs in both is what takes the CPU"
@@ -257,6 +267,7 @@ var runtimeDumps = []string{"goroutines.containerd", "goroutines.dockerd", "goro
 var questions = []question{
 	{lacks: []string{"goroutines.containerd"}, again: true, signs: listWaitsWithoutHolder("containerd"), command: dumpContainerd, note: wantWholeDump},
 	{lacks: []string{"goroutines.dockerd"}, again: true, signs: listWaitsWithoutHolder("dockerd"), command: dumpDockerd, note: wantWholeDump},
+	{lacks: []string{"goroutines.containerd"}, signs: callsOfDockerd, command: dumpContainerd},
 	{lacks: []string{"goroutines.dockerd", "goroutines.containerd"}, has: "dockerd.log", command: dumpDockerd},
 	{lacks: []string{"goroutines.crio"}, has: "crio.log", command: dumpCRIO},
 	{lacks: runtimeDumps, has: "containerd.log", command: dumpContainerd},

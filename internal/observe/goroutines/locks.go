@@ -11,7 +11,7 @@ import (
 var Holds = sync.OnceValue(func() stackdump.Catalogue { return stackdump.NewCatalogue(holdRows()...) })
 
 // dockerHolds: functions of dockerd that keep a container's lock while they
-// call out (moby daemon/start.go, kill.go, monitor.go, pause.go, stop.go, rename.go; 17.05 to 28).
+// call out (moby daemon/start.go, kill.go, monitor.go, pause.go, stop.go, rename.go; 1.11 to 28).
 // daemon.update is not among them: it unlocks before it calls containerd.
 var dockerHolds = []string{
 	"daemon.(*Daemon).containerStart", "daemon.(*Daemon).killWithSignal", "daemon.(*Daemon).handleContainerExit",
@@ -21,7 +21,7 @@ var dockerHolds = []string{
 // dockerCalls are what dockerd waits for while it keeps a container's lock: containerd, the storage
 // driver, udev, the network.
 var dockerCalls = []string{
-	".(*tasksClient).", "overlay2.(*Driver).", "UdevWait", "libnetwork.(*sandbox).", "libnetwork.(*Sandbox).",
+	".(*tasksClient).", "types.(*aPIClient).", "overlay2.(*Driver).", "UdevWait", "libnetwork.(*sandbox).", "libnetwork.(*Sandbox).",
 }
 
 // dockerLocks: functions of dockerd that lock a container themselves: the method of its embedded

@@ -147,6 +147,7 @@ var waits = []struct {
 	// a sandbox controller in another process
 	{doing: "sandbox", frames: []string{"sandbox.(*controllerClient)."}},
 	{doing: "containerd", frames: []string{".(*tasksClient)."}},
+	{doing: "containerd", frames: []string{"types.(*aPIClient)."}}, // up to 0.2, of docker 1.11 to 17.10
 	{doing: "cri", frames: []string{".(*runtimeServiceClient)."}},
 	// lists that come in a stream (Kubernetes 1.36): the client's call is over, its answer is not
 	{doing: "cri", frames: []string{".(*remoteRuntimeService)."}, state: "select"},

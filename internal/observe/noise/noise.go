@@ -74,6 +74,20 @@ var Sorts = []Sort{
 		Also: []string{"unable to find data in memory cache"}, Why: "cAdvisor has no numbers of it yet: only metrics lack them",
 	},
 	{
+		Name: "cgroup without a container", Also: []string{"Failed to "}, But: []string{"code = Unavailable", "deadline"},
+		Literals: []string{": Error finding container ", "can't find the container with id", "failed to identify the read-write layer ID"},
+		Why:      "a cgroup is left of a container that the runtime no longer knows, and cAdvisor asks for it: the runtime has answered",
+	},
+	{
+		Name: "cgroup without a container", Also: []string{"not found"}, But: []string{": Error finding container ", "can't find the container", "code = Unavailable", "deadline"},
+		Literals: []string{"Failed to create existing container", "Failed to process watch event"},
+		Why:      "a cgroup is left of a container that the runtime no longer knows, and cAdvisor asks for it: the runtime has answered",
+	},
+	{
+		Name: "flush of a loop device", Component: "kernel", Literals: []string{"I/O error, dev loop"}, Also: []string{" phys_seg 0 "},
+		Why: "a request without data to an image file that was just taken away, as of a snap that is refreshed",
+	},
+	{
 		Name: "disk map", Literals: []string{"Failed to get disk map"},
 		Why: "cAdvisor has no number of a disk, as of one path of NVMe's multipath: only metrics lack it",
 	},

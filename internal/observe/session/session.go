@@ -40,18 +40,28 @@ func (c *Commands) Take(s *parse.Section) (all []event.Event) {
 	}
 	all = append(all, askedUnits(command, s.Quote, s.First)...)
 	// an answer without a line is whole where another command follows
-	if c.silent.Sought.Program != "" && s.Command != "" {
-		add(absentProcess(c.silent.Sought.Program, c.silent.Quote, event.Quote{}))
+	if c.silent.Sought.IsMissed() && s.Command != "" {
+		add(c.missed(&c.silent))
 	}
 	c.silent = parse.Section{}
 	switch {
-	case s.Sought.Program == "" || s.Sought.Found || s.Broken.Pos.Line > 0:
+	case !s.Sought.IsMissed() || s.Broken.Pos.Line > 0:
 	case s.Filled > 0:
-		add(absentProcess(s.Sought.Program, s.Quote, s.Sought.Shim))
+		add(c.missed(s))
 	default:
 		c.silent = *s
 	}
 	return all
+}
+
+// missed notes a process that a command looked for in vain. It is an event where a daemon of the
+// node was looked for by its name.
+func (c *Commands) missed(s *parse.Section) (e event.Event, ok bool) {
+	if s.Sought.PID > 0 {
+		c.missing = append(c.missing, states.Missing{PID: s.Sought.PID, Quote: s.Quote})
+		return event.Event{}, false
+	}
+	return absentProcess(s.Sought.Program, s.Quote, s.Sought.Shim)
 }
 
 // Finish returns the events that need all commands of the file, and the containers that its

@@ -168,6 +168,9 @@ func (o *outline) appendVersions(dst []event.Event, name string, e *snapshots.Da
 // takeRow is a condition or an event of kubectl describe.
 func (o *outline) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if column(e, "Status") != "" {
+		if !o.nodes.names[o.node] && isOfNode(e) { // the lines between were left out
+			o.nodes.addNode(o.node, e)
+		}
 		o.nodes.addCondition(o.node, e.Fields, quoteOf(e))
 		return dst
 	}
@@ -176,6 +179,12 @@ func (o *outline) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
 		k.name = o.node
 	}
 	return o.nodes.appendEvent(dst, &k)
+}
+
+// isOfNode says that a condition is one that only a node has.
+func isOfNode(e *snapshots.Datum) bool {
+	reason := column(e, "Reason")
+	return strings.HasSuffix(column(e, "Type"), "Pressure") || strings.HasPrefix(reason, "Kubelet") || strings.HasPrefix(reason, "NodeStatus")
 }
 
 func (o *outline) finishFile(dst []event.Event) []event.Event { return o.nodes.finishFile(dst) }

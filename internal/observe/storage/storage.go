@@ -29,7 +29,10 @@ import (
 //	XFS (dm-1): Failing async write on buffer block 0x5a3100. Retrying async write.
 //	Read-error on swap-device (253:0:1234567)      (also: Write-error)
 //
-// A floppy disk or a CD that is not there fails at each boot of many virtual machines.
+// A floppy disk or a CD that is not there fails at each boot of many virtual machines, and the
+// flush of a loop device whose file is taken away. That has no data:
+//
+//	blk_update_request: I/O error, dev loop11, sector 0 op 0x1:(WRITE) flags 0x800 phys_seg 0 prio class 0
 func DiskFailure(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	what := "error"
@@ -37,6 +40,9 @@ func DiskFailure(r *event.Record) (event.Event, bool) {
 		text, "I/O error, dev ", "I/O error on dev ", "I/O error on device ", "I/O error in filesystem (\"",
 		"I/O error on ",
 	))
+	if strings.HasPrefix(device, "loop") && strings.Contains(text, " phys_seg 0 ") {
+		return event.Event{}, false
+	}
 	full := false
 	if device == "" && scan.ContainsAny(text, []string{"I/O error", "potential data loss", "Failing async write "}) {
 		device = fileSystemDevice(text)

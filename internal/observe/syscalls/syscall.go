@@ -67,7 +67,8 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 	}
 	memory := s.Name == "read" && s.Unfinished && memoryFile.MatchString(h.path)
 	network := s.Name == "unshare" && strings.Contains(s.Args, "CLONE_NEWNET")
-	if !kernelwait.Calls[s.Name] && !lookingCalls[s.Name] && !memory && !network || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
+	start := isRuncStart(s)
+	if !kernelwait.Calls[s.Name] && !lookingCalls[s.Name] && !memory && !network && !start || s.HasDuration && s.Duration < slowSyscall && !s.Unfinished {
 		return event.Event{}, false
 	}
 	if !s.HasDuration && !s.Unfinished && s.EndPos == s.Pos {
@@ -111,7 +112,7 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 		e.AddFields(event.FieldTook.Duration(s.Duration))
 	}
 	e.Text = s.Name + " in thread " + strconv.Itoa(s.PID)
-	if (lookingCalls[s.Name] || memory) && target != "" {
+	if (lookingCalls[s.Name] || memory || start) && target != "" {
 		e.Text = s.Name + " of " + target
 	}
 	if s.Unfinished {
@@ -122,6 +123,15 @@ func newSyscall(s *traces.Syscall, h *handle) (e event.Event, ok bool) {
 		e.Evidence = append(e.Evidence, event.Quote{Pos: s.EndPos, Text: s.EndRaw})
 	}
 	return e, true
+}
+
+// isRuncStart says that a call is runc start's at a container's exec.fifo: up to 1.0-rc91 it waits
+// there without end for runc init, which opens the other end. That the init waits there is routine:
+// nobody may have started its container yet.
+//
+//	openat(AT_FDCWD, "/run/docker/runtime-runc/moby/<id>/exec.fifo", O_RDONLY|O_CLOEXEC
+func isRuncStart(s *traces.Syscall) bool {
+	return (s.Name == "openat" || s.Name == "open") && strings.Contains(s.Args, `/exec.fifo", O_RDONLY`)
 }
 
 // memoryFile are the files of /proc that show another process's memory. To read one the kernel

@@ -198,7 +198,8 @@ func isProcessState(s string) bool {
 	return s != "" && len(s) <= 6 && strings.IndexByte("DRSTtZIWXxKP", s[0]) >= 0 && stateBytes.HasAll(s[1:])
 }
 
-// isStartTime tells the start of a process: 18:22, 18:22:16, Nov20, 2019.
+// isStartTime tells the start of a process: 18:22, 18:22:16, Nov20, 2019; of a locale that numbers
+// the months 11月20, 11월20, 11/20.
 func isStartTime(s string) bool {
 	switch {
 	case len(s) == 4 && isWhole(s):
@@ -207,6 +208,10 @@ func isStartTime(s string) bool {
 		return isWhole(s[3:])
 	case len(s) >= 4 && s[0] > '9': // a month in another language
 		return isWhole(s[len(s)-2:])
+	case len(s) >= 4 && lines.IsDigit(s[0]) && isWhole(s[len(s)-2:]):
+		if month := strings.TrimLeft(s[:len(s)-2], "0123456789"); month == "/" || month == "月" || month == "월" {
+			return true
+		}
 	}
 	return isClock(s)
 }

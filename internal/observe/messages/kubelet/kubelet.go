@@ -401,7 +401,7 @@ func AppendFailedCall(dst []event.Event, method, reason, pod string, at event.Ti
 			return append(dst, e)
 		}
 	}
-	if !strings.Contains(reason, "rpc error: ") && !table.IsDeadline(reason) {
+	if !strings.Contains(reason, "rpc error: ") && !table.IsDeadline(reason) && repeated.FailureReason(method, reason) == nil {
 		return dst
 	}
 	if strings.Contains(reason, "KillContainerError") && !strings.Contains(reason, "KillPodSandboxError") {
@@ -531,8 +531,8 @@ func FindSyncError(text string) (method string) {
 }
 
 // syncError is the call that the sync of a pod says has run into its deadline, or has failed in a
-// network plugin. It repeats what the client's line says, and is all that many tickets hold. Or it
-// is a container that ends each time it is started:
+// network plugin or for want of a part of the runtime. It repeats what the client's line says, and
+// is all that many tickets hold. Or it is a container that ends each time it is started:
 //
 //	failed to "StartContainer" for "web" with CrashLoopBackOff: "back-off 5m0s restarting failed container=web pod=web-0_default(uid)"
 func syncError(r *event.Record) (event.Event, bool) {
@@ -543,7 +543,9 @@ func syncError(r *event.Record) (event.Event, bool) {
 		return CrashLoop(name, namespace, pod), true
 	}
 	method := FindSyncError(text)
-	if method == "" || !table.IsDeadline(text) && repeated.NetworkPlugin(text) == "" && !scan.ContainsAny(text, networkFailures) && !strings.Contains(text, notKilled) {
+	told := table.IsDeadline(text) || repeated.NetworkPlugin(text) != "" || scan.ContainsAny(text, networkFailures) ||
+		strings.Contains(text, notKilled) || repeated.FailureReason(method, text) != nil
+	if method == "" || !told {
 		return event.Event{}, false
 	}
 	e, ok := failedCall(r, method)

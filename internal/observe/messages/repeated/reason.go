@@ -85,6 +85,14 @@ var failures = []failure{
 		anyOf("expected cgroupsPath to be of format", "cgroup-parent for systemd cgroup should be a valid slice", "cannot use systemd cgroups manager"),
 		anyOf("configured with systemd cgroup manager, but did not receive sli", "configured with cgroupfs cgroup manager, but received systemd slice"), // CRI-O; the kubelet's log cuts it
 	}},
+	// runc and crun set the device rules of each container, whatever it is: a rule that is refused is
+	// refused for all. crun 1.18 on cgroup v1; a node in a container; a kernel without
+	// CONFIG_CGROUP_BPF, or with another form of it.
+	{"device-rules", ofContainers, []sign{
+		{[]string{"devices.allow", "devices.deny"}, []string{"peration not permitted", "ermission denied", "invalid argument", "Invalid argument"}},
+		{[]string{"BPF_CGROUP_DEVICE"}, []string{"failed: ", "can't attach program: "}, []string{"peration not permitted", "invalid argument", "not implemented", "not supported"}},
+		{[]string{"cgroup config for procHooks process"}, []string{"load program: ", "can't load program"}},
+	}},
 	{"cni-old-bridge", ofNetwork, []sign{anyOf("already has an IP address different from")}}, // bridge
 	{"cni-no-program", ofNetwork, []sign{
 		anyOf("failed to find plugin "), // libcni

@@ -19,6 +19,12 @@ func TestFailureReason(t *testing.T) {
 		{"RunPodSandbox", "cri-o configured with systemd cgroup manager, but did not receive slice as parent: /kubepods/burstable/pod1", "cgroup-driver"},
 		{"RunPodSandbox", "cri-o configured with cgroupfs cgroup manager, but received systemd slice as parent: kubepods.slice", "cgroup-driver"},
 		{"CreateContainer", `expected cgroupsPath to be of format "slice:prefix:name" for systemd cgroups, got "/kubepods/burstable/pod1/c"`, "cgroup-driver"},
+		{"CreateContainer", "container create failed: writing file `devices.allow`: Operation not permitted\\n", "device-rules"},
+		{"StartContainer", `error setting cgroup config for procHooks process: failed to write "a *:* rwm": write /sys/fs/cgroup/devices/kubepods/besteffort/pod1/c/devices.allow: operation not permitted`, "device-rules"},
+		{"RunPodSandbox", `error setting cgroup config for procHooks process: bpf_prog_query(BPF_CGROUP_DEVICE) failed: operation not permitted`, "device-rules"},
+		{"RunPodSandbox", `failed to call BPF_PROG_ATTACH (BPF_CGROUP_DEVICE, BPF_F_ALLOW_MULTI): can't attach program: invalid argument`, "device-rules"},
+		{"StartContainer", `setting cgroup config for procHooks process caused: load program: invalid argument`, "device-rules"},
+		{"UpdateContainerResources", `failed to call BPF_PROG_ATTACH (BPF_CGROUP_DEVICE, BPF_F_ALLOW_MULTI): argument list too long`, ""}, // a leak of programs
 		{"RunPodSandbox", `plugin type=\"calico\" failed (add): stat /var/lib/calico/nodename: no such file or directory: check that the calico/node container is running`, "cni-no-file"},
 		{"RunPodSandbox", `plugin type="weave-net" name="weave" failed (add): unable to allocate IP address: Post "http://127.0.0.1:6784/ip/x": dial tcp 127.0.0.1:6784: connect: connection refused`, "cni-no-daemon"},
 		{"RunPodSandbox", `plugin type="cilium-cni" failed (add): Get "http://localhost/v1/config": dial unix /var/run/cilium/cilium.sock: connect: no such file or directory`, "cni-no-daemon"},

@@ -15,6 +15,7 @@ import (
 
 // LostRuntime says of an error that the runtime cannot be reached: gone names the runtime on whose
 // socket nobody listens, no_file says that the socket has no file, cut is a connection that broke.
+// A pipe of Windows is there as long as somebody serves it: without its file nobody listens.
 //
 //	connection error: desc = "transport: Error while dialing dial unix /run/containerd/containerd.sock: connect: connection refused"
 //	… connect: no such file or directory
@@ -53,7 +54,7 @@ func LostRuntime(reason string) []event.Field {
 	case strings.Contains(reason, noPipe) && scan.ContainsAny(reason, []string{`\pipe\`, "//./pipe/"}):
 		pipe, _, _ := strings.Cut(scan.After(strings.ReplaceAll(reason, `\\`, `\`), `\pipe\`, "//./pipe/"), ":")
 		name, _, _ := strings.Cut(pipe, "-containerd")
-		return []event.Field{event.FieldGone.Text(daemon.RuntimeOf(strings.TrimSuffix(name, "_engine"))), event.FieldNoFile.Bool(true)}
+		return []event.Field{event.FieldGone.Text(daemon.RuntimeOf(strings.TrimSuffix(name, "_engine")))}
 	case scan.ContainsAny(reason, []string{"error reading from server: ", "transport is closing", "connection reset by peer"}):
 		return []event.Field{event.FieldCut.Bool(true)}
 	case strings.Contains(reason, "server is not initialized yet"):

@@ -29,6 +29,7 @@ var CRIO = table.Table{
 		{[]string{"Stopping container: ", "Stopped container ", "Stopping pod sandbox: ", "Stopped pod sandbox"}, stopAsked},
 		{[]string{"ailed to find container exit file"}, exitCodeLost},
 		{[]string{"ailed to update container state for "}, runcStateKilled},
+		{[]string{"Container creation error: "}, createFailed},
 		{[]string{"Error adding network: ", "Error deleting network: "}, networkFailed},
 		{[]string{"NetworkReady status: false", "Type:NetworkReady,Status:false,"}, networkNotReady},
 		{[]string{"level=fatal"}, fatalError("crio")},
@@ -36,6 +37,25 @@ var CRIO = table.Table{
 		table.Crash,
 		table.CrashedCall,
 	},
+}
+
+// createFailed is a container that the OCI runtime does not create for a reason that is known and
+// the node's (internal/oci, whose words are those of runc or crun):
+//
+//	error Container creation error: writing file `devices.allow`: Operation not permitted\n      id=<request> name=/runtime.v1.RuntimeService/CreateContainer
+func createFailed(r *event.Record) (event.Event, bool) {
+	reason := scan.After(r.Message(), "Container creation error: ")
+	method := "CreateContainer"
+	if strings.HasSuffix(r.Value("name"), "/RunPodSandbox") {
+		method = "RunPodSandbox"
+	}
+	e := event.New(
+		event.KindCRICall, method+" failed", event.FieldMethod.Text(method), event.FieldOutcome.Text("failed"),
+		event.FieldError.Text(strings.TrimSuffix(reason, `\n`)), event.FieldDeadline.Bool(false),
+	)
+	fields := repeated.FailureReason(method, reason)
+	e.AddFields(fields...)
+	return e, fields != nil
 }
 
 // networkFailed is a network plugin that CRI-O ran in vain, to set up the network of a sandbox or

@@ -32,6 +32,7 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 //
 //	Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?
 //	error during connect: Get "http://%2Fvar%2Frun%2Fdocker.sock/v1.24/containers/json": dial unix /var/run/docker.sock: connect: connection refused
+//	error during connect: This error may indicate that the docker daemon is not running.: Get "http://%2F%2F.%2Fpipe%2Fdocker_engine/v1.24/containers/json": open //./pipe/docker_engine: The system cannot find the file specified.
 //	Error response from daemon: Get …: context deadline exceeded.
 //
 // or with a daemon that meets an error of its node:
@@ -281,7 +282,7 @@ var hangSentence = regexp.MustCompile("\\b(docker|crictl|nerdctl|ctr) ((?:-n k8s
 // isRefused tells a socket at which nobody listens, or that is not there.
 func isRefused(s string) bool {
 	return strings.Contains(s, "connect: connection refused") || strings.Contains(s, "code = Unavailable") ||
-		strings.Contains(s, "connect: no such file or directory")
+		strings.Contains(s, "connect: no such file or directory") || strings.Contains(s, "The system cannot find the file specified")
 }
 
 // noService is in the answer of a runtime that does not serve what a client of the CRI asks for.
