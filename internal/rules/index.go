@@ -63,6 +63,7 @@ func newIndex(tl *timeline.Timeline) *index {
 		slices.SortStableFunc(x.events, compareEvents)
 	}
 	x.sortByKind()
+	x.boundHungTasks()
 	return x
 }
 

@@ -2,10 +2,12 @@ package rules
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // span is the interval of an event with what is not known about its ends: each
@@ -37,6 +39,49 @@ func newSpan(e *event.Event) span {
 		s.endHi = ever
 	}
 	return s
+}
+
+// boundHungTasks bounds the spans of tasks that the kernel's watchdog reports, of which a report
+// says only that they have been blocked for longer than so many seconds. It looks at each task
+// again after as many (kernel/hung_task.c): a whole log without an earlier report shows that the
+// task was not blocked much earlier, and one that reports others later, and not this task, that it
+// went on.
+func (x *index) boundHungTasks() {
+	reports := map[fileSource][]int64{}
+	var tasks []int32
+	for _, ev := range x.kinds[event.KindThreadSample] {
+		if x.spans[ev].dated && x.events[ev].FieldText(event.FieldWatchdog) == "true" && x.isDense(x.sourceOf(ev)) {
+			tasks = append(tasks, ev)
+			from := x.sourceOf(ev)
+			reports[from] = append(reports[from], x.spans[ev].endLo)
+		}
+	}
+	for _, times := range reports {
+		slices.Sort(times)
+	}
+	for _, ev := range tasks {
+		at := &x.spans[ev]
+		v, _ := x.events[ev].Get(event.FieldSeconds)
+		seconds, known := v.Number()
+		if !known {
+			continue
+		}
+		every := int64(seconds * float64(time.Second))
+		if at.startLo == never && x.beginsBefore(x.sourceOf(ev), at.startHi-every) {
+			at.startLo = at.startHi - every
+		}
+		times := reports[x.sourceOf(ev)]
+		if i, _ := slices.BinarySearch(times, at.endLo+2*every); at.endHi == ever && i < len(times) {
+			at.endHi = times[i]
+		}
+	}
+}
+
+// beginsBefore says that a source was read from a moment on, or from an earlier one.
+func (x *index) beginsBefore(from fileSource, moment int64) bool {
+	return slices.ContainsFunc(x.timeline.Coverage, func(c timeline.Coverage) bool {
+		return fileSource{c.File, c.Source} == from && !c.Start.IsZero() && unixNanoseconds(c.Start) <= moment
+	})
 }
 
 // boundTime are the two moments between which a written time lies.

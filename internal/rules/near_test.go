@@ -9,6 +9,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // nearRule ties two steps to a third one, the first of them by what is put in.
@@ -89,4 +90,42 @@ verdict: {confirmed: one and three, likely: one}
 	require.Len(t, found, 1)
 	require.Equal(t, language.Likely, found[0].verdict)
 	require.Less(t, s.nodes, 10*len(events))
+}
+
+// TestOrderTiedUndated: lines without a time may be of one moment, and of either order; that
+// minutes lie between them they do not show.
+func TestOrderTiedUndated(t *testing.T) {
+	var noon span
+	noon.dated = true
+	later := language.Tie{Measured: true, Min: 3 * time.Minute, Max: time.Hour}
+	for _, spans := range [][2]span{{{}, {}}, {noon, {}}, {{}, noon}} {
+		require.Equal(t, impossible, orderTied(&later, spans[0], spans[1]))
+		require.Equal(t, unknown, orderTied(&language.Tie{Measured: true, Max: time.Hour}, spans[0], spans[1]))
+		require.Equal(t, unknown, orderTied(&language.Tie{Measured: true, Min: -time.Minute, Max: time.Hour}, spans[0], spans[1]))
+		require.Equal(t, unknown, orderTied(&language.Tie{Shared: true}, spans[0], spans[1]))
+	}
+}
+
+// TestBoundHungTasks holds that a whole kernel log bounds since when a task was blocked, and, where
+// it reports another one later, until when; chosen lines do not.
+func TestBoundHungTasks(t *testing.T) {
+	task := func(reported float64) event.Event {
+		e := ev("thread.sample", when(reported-120), field("watchdog", "true"), with("seconds", event.Number(120)))
+		e.End, e.Begun, e.Open = event.At(begin.Add(time.Duration(reported)*time.Second)), true, true
+		e.Source, e.Evidence[0].Pos.File = "kernel.log", "kernel.log"
+		return e
+	}
+	for _, lines := range []int{10, 1000} {
+		tl := line(task(0), task(1000))
+		tl.Coverage = []timeline.Coverage{{Source: "kernel.log", File: "kernel.log", Lines: lines, Start: begin.Add(-time.Hour), End: begin.Add(time.Hour)}}
+		spans := newIndex(tl).spans
+		if lines == 10 {
+			require.Equal(t, []int64{never, never}, []int64{spans[0].startLo, spans[1].startLo})
+			require.Equal(t, ever, spans[0].endHi)
+			continue
+		}
+		require.Equal(t, begin.Add(-240*time.Second).UnixNano(), spans[0].startLo)
+		require.Equal(t, begin.Add(1000*time.Second).UnixNano(), spans[0].endHi)
+		require.Equal(t, ever, spans[1].endHi, "nothing is reported behind it")
+	}
 }
