@@ -145,7 +145,8 @@ func inline(prose string) string {
 	for i, word := range words {
 		word = show.Escape(word, show.MaxProse)
 		if special.MatchString(word) && word != "|" { // a table takes two lines
-			word = codeSpan(word)
+			code := strings.TrimRight(word, ";,") // which are the sentence's
+			word = codeSpan(code) + word[len(code):]
 		}
 		words[i] = word
 	}
