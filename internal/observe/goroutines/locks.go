@@ -28,6 +28,14 @@ var dockerCalls = []string{
 // State leaves no frame (docker daemon/list.go, 1.10 to 17.06; moby daemon/inspect.go).
 var dockerLocks = []string{"daemon.(*Daemon).reducePsContainer", "daemon.(*Daemon).ContainerInspectCurrent"}
 
+// dockerWaits: methods of a container's State that wait until it runs or has ended. They let go of
+// its lock before, and take it again after (docker container/state.go, daemon/state.go before 1.10;
+// up to 17.05).
+var dockerWaits = []string{"(*State).WaitStop", "(*State).WaitRunning", "(*State).WaitWithContext"}
+
+// dockerWanted are the functions in which requests want a container's lock.
+var dockerWanted = []string{"daemon.(*Daemon).", "container.(*State).", "container.(*Container)."}
+
 // execHold: from 17.12 to 20.10 dockerd keeps the lock of a container's list of execs while it asks
 // containerd to start one (moby daemon/exec.go: "Synchronize with libcontainerd event loop"). 23.0
 // does not, and has the list elsewhere: container.(*ExecStore).
@@ -68,9 +76,16 @@ var boltPackages = []string{"bbolt", "bolt"}
 func holdRows() []stackdump.Hold {
 	var all []stackdump.Hold
 	for _, f := range dockerHolds {
-		for _, lock := range []string{"daemon.(*Daemon).", "container.(*State).", "container.(*Container)."} {
+		for _, lock := range dockerWanted {
 			for _, while := range dockerCalls {
 				all = append(all, stackdump.Hold{Func: f, While: while, Lock: lock})
+			}
+		}
+	}
+	for _, f := range dockerWaits {
+		for _, pkg := range []string{"container.", "daemon."} {
+			for _, lock := range dockerWanted {
+				all = append(all, stackdump.Hold{Func: pkg + f, Lock: lock, Never: true})
 			}
 		}
 	}
