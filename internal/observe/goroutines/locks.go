@@ -19,9 +19,10 @@ var dockerHolds = []string{
 }
 
 // dockerCalls are what dockerd waits for while it keeps a container's lock: containerd, the storage
-// driver, udev, the network.
+// driver, udev, the network, the labels of a volume.
 var dockerCalls = []string{
 	".(*tasksClient).", "overlay2.(*Driver).", "UdevWait", "libnetwork.(*sandbox).", "libnetwork.(*Sandbox).",
+	"selinux.Chcon",
 }
 
 // dockerLocks: functions of dockerd that lock a container themselves: the method of its embedded
