@@ -533,7 +533,8 @@ func ageByDay(e *event.Event, lastClock string) (age time.Duration, ok bool) {
 	return age, err == nil && age > 0
 }
 
-// shims are the numbers of the shims of containerd in a listing. conmon is none: it has other locks.
+// shims are the numbers of the shims of containerd in a listing. conmon is none: it has other
+// locks.
 func (p *processes) shims() map[string]bool {
 	all := map[string]bool{}
 	for i := range p.events {
