@@ -1,6 +1,7 @@
 package goroutines
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/stackdump"
@@ -33,6 +34,13 @@ var dockerLocks = []string{"daemon.(*Daemon).reducePsContainer", "daemon.(*Daemo
 // its lock before, and take it again after (docker container/state.go, daemon/state.go before 1.10;
 // up to 17.05).
 var dockerWaits = []string{"(*State).WaitStop", "(*State).WaitRunning", "(*State).WaitWithContext"}
+
+// dockerLogs: LogFile.ReadLogs lets go of the file's lock before it follows what is written (moby
+// daemon/logger/loggerutils/logfile.go, from 17.12 on), JSONFileLogger.readLogs keeps none.
+var dockerLogs = []stackdump.Hold{
+	{Func: "loggerutils.(*LogFile).ReadLogs", Next: "loggerutils.followLogs", Lock: "loggerutils.(*LogFile).", Never: true},
+	{Func: "jsonfilelog.(*JSONFileLogger).readLogs", Lock: "jsonfilelog.(*JSONFileLogger).", Never: true},
+}
 
 // dockerWanted are the functions in which requests want a container's lock.
 var dockerWanted = []string{"daemon.(*Daemon).", "container.(*State).", "container.(*Container)."}
@@ -90,6 +98,7 @@ func holdRows() []stackdump.Hold {
 			}
 		}
 	}
+	all = append(all, dockerLogs...)
 	for _, f := range dockerLocks {
 		all = append(all, stackdump.Hold{Func: f, Owner: "container.(*Container)"})
 	}
@@ -161,5 +170,17 @@ func shimHolds() []stackdump.Hold {
 		all = append(all, stackdump.Hold{Func: create, While: "task.(*service).preStart", Lock: task + "handleProcessExit", Self: true})
 	}
 	const v1 = "shim.(*Service)."
-	return append(all, stackdump.Hold{Func: v1 + "Create", While: "go-runc.(*Runc).", Lock: v1})
+	all = append(all, stackdump.Hold{Func: v1 + "Create", While: "go-runc.(*Runc).", Lock: v1})
+	for _, owner := range slices.Concat(exitWaits, shimTasks) {
+		all = append(all, stackdump.Hold{Func: owner + "Wait", Lock: owner, Never: true})
+	}
+	return all
+}
+
+// exitWaits are, besides shimTasks, the types whose method Wait waits for the end of a process
+// without the lock of its object: the shim's services and processes in their packages of containerd
+// 1.0, 1.1 to 1.2 and later, and containerd's own task of the shim v1.
+var exitWaits = []string{
+	"shim.(*Service).", "shim.(*initProcess).", "shim.(*execProcess).", "proc.(*Init).", "proc.(*execProcess).",
+	"process.(*Init).", "process.(*execProcess).", "linux.(*Task).",
 }
