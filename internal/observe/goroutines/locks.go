@@ -35,6 +35,12 @@ var dockerLocks = []string{"daemon.(*Daemon).reducePsContainer", "daemon.(*Daemo
 // up to 17.05).
 var dockerWaits = []string{"(*State).WaitStop", "(*State).WaitRunning", "(*State).WaitWithContext"}
 
+// dockerExits: what dockerd calls under a container's lock when the container has exited (docker
+// daemon/monitor.go, 1.11 to 17.11): it waits for the container's streams, and closes its log. The
+// same function waits for the streams of an exec, without that lock: there the state, whose length
+// is the fifth word, is "exit-process", not "exit".
+var dockerExits = []string{"sync.(*WaitGroup).Wait", "container.(*Container).Reset"}
+
 // dockerLogs: LogFile.ReadLogs lets go of the file's lock before it follows what is written (moby
 // daemon/logger/loggerutils/logfile.go, from 17.12 on), JSONFileLogger.readLogs keeps none.
 var dockerLogs = []stackdump.Hold{
@@ -96,6 +102,13 @@ func holdRows() []stackdump.Hold {
 			for _, lock := range dockerWanted {
 				all = append(all, stackdump.Hold{Func: pkg + f, Lock: lock, Never: true})
 			}
+		}
+	}
+	for _, next := range dockerExits {
+		for _, lock := range dockerWanted {
+			all = append(all, stackdump.Hold{
+				Func: "daemon.(*Daemon).StateChanged", Next: next, Lock: lock, Word: 4, Value: uint64(len("exit")),
+			})
 		}
 	}
 	all = append(all, dockerLogs...)
