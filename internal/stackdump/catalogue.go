@@ -51,7 +51,7 @@ func (a *analysis) isInRow(g, j int, row *Hold) bool {
 	if row.Owner != "" || !matchName(frames[j].Name(), row.Func) || row.While != "" && a.innermostFrame(g, row.While) >= j {
 		return false
 	}
-	if row.Word != 0 && !a.hasWord(&frames[j], row) {
+	if row.Word != 0 && !hasWord(&frames[j], row) {
 		return false
 	}
 	if row.Next == "" && row.NotNext == nil {
@@ -66,11 +66,11 @@ func (a *analysis) isInRow(g, j int, row *Hold) bool {
 }
 
 // hasWord says whether a frame shows the argument that a row asks for.
-func (a *analysis) hasWord(f *Frame, row *Hold) bool {
+func hasWord(f *Frame, row *Hold) bool {
 	n := 0
 	for w := range f.argWords() {
 		if n == row.Word {
-			return a.era == stackArgs && w.Known && w.Value == row.Value
+			return w.Known && w.Depth == 0 && w.Value == row.Value
 		}
 		n++
 	}
