@@ -246,8 +246,9 @@ var startFailures = []string{
 // answer in time, no way to it, the name cannot be resolved, the connection broke, a certificate is
 // not accepted, the client is not known or may not do this, the object is not there, the server
 // fails itself, its etcd or a webhook that it asks; or the program that gives the client its
-// credentials. Where a pager cut the line, no more may be known than that there was no answer.
+// credentials; or the cloud provider that a kubelet up to 1.5 asks before. Where a pager cut the
+// line, no more may be known than that there was no answer.
 var apiFailures = []string{
 	"refused", "timeout", "no-route", "dns", "cut", "cut-off", "certificate", "unauthorized", "node-password", "forbidden", "not-found", "server",
-	"etcd", "webhook", "credentials", "other",
+	"etcd", "webhook", "credentials", "cloud", "other",
 }

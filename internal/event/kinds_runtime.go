@@ -20,6 +20,7 @@ const (
 	KindShimStart     Kind = "shim.start"
 	KindShimGone      Kind = "shim.gone"
 	KindGuestLost     Kind = "shim.guest-lost"
+	KindHostCompute   Kind = "windows.host-compute"
 	KindEventUnsent   Kind = "shim.event-unsent"
 	KindFreezeFailed  Kind = "runc.freeze-failed"
 	KindDumpWritten   Kind = "dump.written"
@@ -117,6 +118,10 @@ var runtimeKinds = []KindInfo{
 	{Kind: KindShimGone, About: "a shim is gone", IDs: ofContainer},
 	{Kind: KindGuestLost, About: "the virtual machine or the gVisor sandbox of a pod, or the agent in it, is gone or does not answer", IDs: []Key{FieldContainer, FieldSandbox, FieldPID}, Fields: []FieldInfo{
 		text(FieldError, "as written"),
+	}},
+	{Kind: KindHostCompute, About: "Windows' Host Compute Service (vmcompute), through which runtimes make, start and end containers, did not finish a call in time, or ended in it", IDs: ofContainer, Fields: []FieldInfo{
+		text(FieldCall, "as System::Start; absent where the line does not tell it"),
+		oneOf(FieldHow, "the call was not finished in time; or the service was not there to answer", "late", "gone"),
 	}},
 	{Kind: KindFreezeFailed, About: "runc could not freeze or thaw a cgroup, or found it frozen", IDs: ofContainer, Fields: []FieldInfo{
 		oneOf(FieldVerb, "what it could not do; after a freeze that fails it thaws the cgroup", "freeze", "thaw", "use"),

@@ -50,9 +50,28 @@ func sniffGoroutines(head *lines.Head) float64 {
 	return share
 }
 
+// maxTitles is how many lines may stand above the first stack that has no header.
+const maxTitles = 5
+
 // startsWithFrames knows a stack whose header somebody left out: a call, and below it its file and
-// its offset.
+// its offset. Above it may stand what somebody wrote, the last line with a colon at its end.
 func startsWithFrames(head []byte) bool {
+	rest, titled := head, true
+	for range maxTitles {
+		if titled && isFrame(rest) {
+			return true
+		}
+		var line []byte
+		line, rest, _ = bytes.Cut(rest, []byte{'\n'})
+		if line = bytes.TrimRight(line, " \t\r"); len(line) > 0 {
+			titled = line[len(line)-1] == ':'
+		}
+	}
+	return false
+}
+
+// isFrame says that text begins with a call, its file and its offset.
+func isFrame(head []byte) bool {
 	call, rest, _ := bytes.Cut(bytes.TrimLeft(head, " \t\r\n"), []byte{'\n'})
 	call = bytes.TrimRight(call, " \t\r")
 	file, _, _ := bytes.Cut(bytes.TrimLeft(rest, " \t\r\n"), []byte{'\n'})

@@ -159,18 +159,28 @@ func (s *Sections) beginCommand(command, raw string) {
 var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|.* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)
 
 // LimitNames are the limits of the kernel that are compared with what somebody counted.
-var LimitNames = []string{"pid_max", "max_user_instances"}
+var LimitNames = []string{"pid_max", "threads-max", "max_user_instances"}
 
 // noteCount notes the number that a command counted, or the limit that it printed. wc names the
 // file behind its number, and sysctl the limit before it.
 func (s *Sections) noteCount(line []byte, quote event.Quote) {
-	named := func(name string) bool { return strings.Contains(s.next.Command, name) }
-	if words := strings.Fields(string(line[:min(len(line), 80)])); s.next.Filled == 0 && len(words) > 0 && slices.ContainsFunc(LimitNames, named) {
-		s.next.Limit, _ = strconv.Atoi(words[len(words)-1])
-	}
+	s.noteLimit(string(line[:min(len(line), 80)]))
 	word, _, _ := strings.Cut(strings.TrimSpace(string(line[:min(len(line), 80)])), " ")
 	if n, err := strconv.Atoi(word); err == nil && s.counts && s.next.Filled == 0 {
 		s.next.Number, s.next.Counted = n, quote
+	}
+}
+
+// noteLimit notes the limit that a command printed, the lowest of several that it names.
+func (s *Sections) noteLimit(line string) {
+	asked := func(name string) bool { return strings.Contains(s.next.Command, name) }
+	named := func(name string) bool { return strings.Contains(line, name) }
+	words := strings.Fields(line)
+	if len(words) == 0 || !slices.ContainsFunc(LimitNames, asked) || s.next.Filled > 0 && !slices.ContainsFunc(LimitNames, named) {
+		return
+	}
+	if limit, _ := strconv.Atoi(words[len(words)-1]); s.next.Limit == 0 || limit < s.next.Limit {
+		s.next.Limit = limit
 	}
 }
 

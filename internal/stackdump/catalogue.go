@@ -19,6 +19,10 @@ type Hold struct {
 	// NotNext are functions, in the form of Lock, that Func calls without the lock: before it has
 	// taken the lock, or after.
 	NotNext []string
+	// Word is the one of Func's arguments, counted from 0 and as dumps up to Go 1.16 print them, that
+	// must be Value; 0 asks for nothing.
+	Word  int
+	Value uint64
 	// Names is how many strings behind the receiver, of Func and of Lock alike, name the object
 	// that the lock belongs to.
 	Names int
@@ -47,6 +51,9 @@ func (a *analysis) isInRow(g, j int, row *Hold) bool {
 	if row.Owner != "" || !matchName(frames[j].Name(), row.Func) || row.While != "" && a.innermostFrame(g, row.While) >= j {
 		return false
 	}
+	if row.Word != 0 && !hasWord(&frames[j], row) {
+		return false
+	}
 	if row.Next == "" && row.NotNext == nil {
 		return true
 	}
@@ -56,6 +63,18 @@ func (a *analysis) isInRow(g, j int, row *Hold) bool {
 	}
 	return (row.Next == "" || matchName(next, row.Next)) &&
 		!slices.ContainsFunc(row.NotNext, func(name string) bool { return matchName(next, name) })
+}
+
+// hasWord says whether a frame shows the argument that a row asks for.
+func hasWord(f *Frame, row *Hold) bool {
+	n := 0
+	for w := range f.argWords() {
+		if n == row.Word {
+			return w.Known && w.Depth == 0 && w.Value == row.Value
+		}
+		n++
+	}
+	return false
 }
 
 // isAboutLock says whether waiters want a lock where a row of the catalogue says.

@@ -215,7 +215,7 @@ func (p *parser) readLine(at, end int) {
 		used = p.takeLine(s, at) || used
 	}
 	if !used {
-		used = p.takeCleaned(s, end-len(s)) || p.takeCutCall(s, end)
+		used = p.takeCleaned(s, end-len(s)) || p.takeCutCall(s, end) || p.takeTitle(s, end)
 	}
 	if used {
 		p.dump.Used++

@@ -118,6 +118,30 @@ func (p *parser) beginHeadless(from int, text string) {
 	p.g.Pos.Line += strings.Count(p.src.Text[from:at], "\n") // lines are counted as they are read
 }
 
+// takeTitle begins the goroutine of a stack without a header whose title somebody wrote above it,
+// or a script that counts stacks:
+//
+//	31 occurences. Sample stack trace:
+//
+// The goroutine before has its last frame.
+func (p *parser) takeTitle(s string, end int) bool {
+	if s[len(s)-1] != ':' || p.where != outsideDump && (p.where != inGoroutine || p.file != nil || p.g.CreatedBy.Func == "") {
+		return false
+	}
+	if !p.isHeadless(p.src.Text[min(end+1, len(p.src.Text)):]) {
+		return false
+	}
+	p.endGoroutine()
+	p.beginHeadless(end-len(s), p.src.Text[end+1:])
+	p.orphaned = true
+	if n, rest, _ := strings.Cut(s, " "); strings.HasPrefix(rest, "occur") {
+		if count, err := strconv.ParseUint(n, 10, 31); err == nil && count > 1 {
+			p.g.Alike = int(count) - 1
+		}
+	}
+	return true
+}
+
 // takeElidedHeader begins a goroutine whose number somebody left out; its ID is 0.
 func (p *parser) takeElidedHeader(s string, at int) bool {
 	n := elidedIDLen(s)

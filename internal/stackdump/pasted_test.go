@@ -266,6 +266,20 @@ func TestCutCall(t *testing.T) {
 	}
 }
 
+// TestTitled reads stacks without headers below the titles that somebody gave them, with the number
+// that a script counted.
+func TestTitled(t *testing.T) {
+	stack := "main.wait(0xc000012340)\n\t/src/x.go:12 +0x7c\ncreated by main.main in goroutine 1\n\t/src/x.go:7 +0x1d\n"
+	d := Parse(Source{File: "f", Text: "164 unique stacks\n138 occurences. Sample stack trace:\n" + stack + "\nand one hangs here:\n\n" + stack})
+	require.Len(t, d.Goroutines, 2)
+	require.Equal(t, 139, d.Count())
+	require.Equal(t, 3, d.Goroutines[0].Pos.Line)
+	require.Equal(t, 10, d.Goroutines[1].Pos.Line)
+	require.True(t, d.Incomplete)
+	inside := "goroutine 7 [select]:\nmain.f(0x1)\n\t/src/x.go:3 +0x1\nhere it waits:\n" + stack
+	require.Len(t, Parse(Source{Text: inside}).Goroutines, 1, "the stack goes on below the remark")
+}
+
 // TestHeadless reads a stack whose header somebody left out; prose and stacks of other languages
 // are none.
 func TestHeadless(t *testing.T) {

@@ -155,6 +155,9 @@ func TestWindows(t *testing.T) {
 	require.True(t, line("failed to create containerd task: hcsshim::CreateComputeSystem 8a35: The requested operation timed out.").onWindows())
 	require.False(t, line("github.com/Microsoft/hcsshim is a module of containerd").onWindows())
 	require.True(t, line(`open \\.\pipe\containerd-containerd: The system cannot find the file specified.`).onWindows())
+	require.True(t, line("Failed to create endpoint: hnsCall failed in Win32: Element not found. (0x490)").onWindows())
+	require.True(t, line(`unable to remove filesystem for 486f: CreateFile C:\ProgramData\docker\containers\486f: Access is denied.`).onWindows())
+	require.False(t, line(`exec: "C:\\app.exe": executable file not found in $PATH`).onWindows())
 	require.False(t, fact("kernel.version", "5.10.0").onWindows())
 	require.False(t, line("read |0: broken pipe").onWindows())
 

@@ -31,7 +31,7 @@ var shortages = []struct {
 	{"memory.slab-cache", 1, 0, "the kernel keeps memory for its own objects and does not give it back: {value} GiB"},
 	{"memory.unreclaimable-percent", 25, 0, "the kernel keeps {value} % of the memory for its own objects and does not give it back"},
 	{"counted.shims", 300, 0, "{value} shims run, one for each pod, of which a node has some hundred at most"},
-	{"counted.threads", 30000, 0, "{value} threads exist, each with a process id of which there are kernel.pid_max (32768 by its old default)"},
+	{"counted.threads", 30000, 0, "{value} threads exist, of as many as kernel.pid_max (32768 by its old default) and kernel.threads-max allow"},
 	{"counted.processes", 20000, 0, "{value} processes exist"},
 	{"counted.process-threads", 2000, 0, "one process has {value} threads: each waits in the kernel; Go itself ends at 10000"},
 	{"counted.open-files", 20000, 0, "one process has {value} files open"},

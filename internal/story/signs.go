@@ -335,6 +335,10 @@ func rankAmongKind(e *event.Event) int {
 		return 2
 	case e.Kind == event.KindHardwareError && strings.HasPrefix(e.FieldText(event.FieldWhat), "gpu-"): // a card that fails says more
 		return 2
+	case e.Kind == event.KindDeviceLoad: // the disk that answers last says more
+		await, _ := e.Get(event.FieldAwait)
+		ms, _ := await.Number()
+		return -int(ms)
 	case e.Kind == event.KindGoroutine && slices.Contains([]string{"cri", "docker-api"}, e.FieldText(event.FieldDoing)):
 		return 2
 	}

@@ -126,3 +126,16 @@ func TestStepKeepsEventsOfItsWholeTime(t *testing.T) {
 	require.Equal(t, many[:1], spreadEvents(many[:1]))
 	require.Empty(t, spreadEvents(nil))
 }
+
+// TestSlowestDisk: of several busy disks the one that answers last is the sign.
+func TestSlowestDisk(t *testing.T) {
+	disk := func(second, await float64, text string) event.Event {
+		return ev("device.load", when(second), func(e *event.Event) {
+			e.Text = text
+			e.AddFields(event.FieldUsedPercent.Number(100), event.FieldAwait.Number(await))
+		})
+	}
+	signs := listSigns(line(disk(1, 61, "xvda"), disk(2, 9821, "nvme1n1"), disk(3, 210, "sdb")), false)
+	require.Len(t, signs, 1)
+	require.Equal(t, "nvme1n1", signs[0].Text)
+}

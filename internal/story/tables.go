@@ -118,7 +118,7 @@ var strongKinds = []event.Kind{
 	event.KindForkFailed, event.KindNoMemory, event.KindCgroupFailed, event.KindCrash, event.KindCgroupMemory, event.KindOOMKill, event.KindOutOfMemory, event.KindLockCycle, event.KindThreadSample,
 	event.KindBusLimit, event.KindQueueFull, event.KindBusUnsupported, event.KindPendingReplies,
 	event.KindActivationTimeout, event.KindSystemdTimeout, event.KindStateTimeout, event.KindDeleteFailed, event.KindCleanupKilled,
-	event.KindExitFailed, event.KindExitLost, event.KindAnswerLate, event.KindGuestLost, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitTimeout, event.KindMountFailed, event.KindUnitStartFailed, event.KindUnitExit,
+	event.KindExitFailed, event.KindExitLost, event.KindAnswerLate, event.KindGuestLost, event.KindHostCompute, event.KindLockHeld, event.KindRelistFailed, event.KindCRIError, event.KindUnitTimeout, event.KindMountFailed, event.KindUnitStartFailed, event.KindUnitExit,
 	event.KindDatabaseWait, event.KindEtcdTrouble, event.KindLayersDamaged, event.KindUnitStarting, event.KindHealthFailed, event.KindDaemonAbsent,
 	event.KindFileSystem, event.KindNodeCondition, event.KindNodeNotReady, event.KindNetdevBusy, event.KindSendStalled,
 	event.KindAllocDeadlock, event.KindPageAllocFailed, event.KindRCUStall, event.KindWorkqueueLockup, event.KindTableFull,

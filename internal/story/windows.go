@@ -15,9 +15,13 @@ import (
 var windowsFacts = map[string]string{"os.name": "Windows", "kernel.version": "10.0."}
 
 // windowsWords stand in lines of a node with Windows, and of no other: the pipes at which its
-// runtimes listen, and the calls of hcsshim, which makes its containers. All of a row have what the
-// row begins with, which is looked for first.
-var windowsWords = [][]string{{"pipe", "npipe:", `\pipe\`, "//./pipe/"}, {"hcs", "hcsshim::", "hcs::"}}
+// runtimes listen, the calls of hcsshim, which makes its containers and their network, and where
+// its daemons keep their files. All of a row have what the row begins with, which is looked for
+// first.
+var windowsWords = [][]string{
+	{"pipe", "npipe:", `\pipe\`, "//./pipe/"}, {"hcs", "hcsshim:", "hcs::"}, {"Win32", " in Win32: "}, {"HNS", "HNS failed with error"},
+	{`\`, `:\ProgramData\docker`, `:\ProgramData\containerd`, `:\var\lib\kubelet`, `:\\var\\lib\\kubelet`, `:\k\`},
+}
 
 // onWindows says that the evidence is of a node with Windows, on which no command of a rule runs.
 func (s *story) onWindows() bool {
@@ -27,7 +31,7 @@ func (s *story) onWindows() bool {
 		}
 	}
 	return s.listsOnlyWindows() || slices.ContainsFunc(s.timeline.Events, func(e *event.Event) bool {
-		return slices.ContainsFunc(e.Evidence, func(q event.Quote) bool {
+		return e.Kind == event.KindHostCompute || slices.ContainsFunc(e.Evidence, func(q event.Quote) bool {
 			return slices.ContainsFunc(windowsWords, func(row []string) bool {
 				return strings.Contains(q.Text, row[0]) &&
 					slices.ContainsFunc(row[1:], func(word string) bool { return strings.Contains(q.Text, word) })

@@ -1,6 +1,7 @@
 package goroutines
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/stackdump"
@@ -19,14 +20,36 @@ var dockerHolds = []string{
 }
 
 // dockerCalls are what dockerd waits for while it keeps a container's lock: containerd, the storage
-// driver, udev, the network.
+// driver, udev, the network, the labels of a volume.
 var dockerCalls = []string{
 	".(*tasksClient).", "types.(*aPIClient).", "overlay2.(*Driver).", "UdevWait", "libnetwork.(*sandbox).", "libnetwork.(*Sandbox).",
+	"selinux.Chcon",
 }
 
 // dockerLocks: functions of dockerd that lock a container themselves: the method of its embedded
 // State leaves no frame (docker daemon/list.go, 1.10 to 17.06; moby daemon/inspect.go).
 var dockerLocks = []string{"daemon.(*Daemon).reducePsContainer", "daemon.(*Daemon).ContainerInspectCurrent"}
+
+// dockerWaits: methods of a container's State that wait until it runs or has ended. They let go of
+// its lock before, and take it again after (docker container/state.go, daemon/state.go before 1.10;
+// up to 17.05).
+var dockerWaits = []string{"(*State).WaitStop", "(*State).WaitRunning", "(*State).WaitWithContext"}
+
+// dockerExits: what dockerd calls under a container's lock when the container has exited (docker
+// daemon/monitor.go, 1.11 to 17.11): it waits for the container's streams, and closes its log. The
+// same function waits for the streams of an exec, without that lock: there the state, whose length
+// is the fifth word, is "exit-process", not "exit".
+var dockerExits = []string{"sync.(*WaitGroup).Wait", "container.(*Container).Reset"}
+
+// dockerLogs: LogFile.ReadLogs lets go of the file's lock before it follows what is written (moby
+// daemon/logger/loggerutils/logfile.go, from 17.12 on), JSONFileLogger.readLogs keeps none.
+var dockerLogs = []stackdump.Hold{
+	{Func: "loggerutils.(*LogFile).ReadLogs", Next: "loggerutils.followLogs", Lock: "loggerutils.(*LogFile).", Never: true},
+	{Func: "jsonfilelog.(*JSONFileLogger).readLogs", Lock: "jsonfilelog.(*JSONFileLogger).", Never: true},
+}
+
+// dockerWanted are the functions in which requests want a container's lock.
+var dockerWanted = []string{"daemon.(*Daemon).", "container.(*State).", "container.(*Container)."}
 
 // execHold: from 17.12 to 20.10 dockerd keeps the lock of a container's list of execs while it asks
 // containerd to start one (moby daemon/exec.go: "Synchronize with libcontainerd event loop"). 23.0
@@ -68,12 +91,27 @@ var boltPackages = []string{"bbolt", "bolt"}
 func holdRows() []stackdump.Hold {
 	var all []stackdump.Hold
 	for _, f := range dockerHolds {
-		for _, lock := range []string{"daemon.(*Daemon).", "container.(*State).", "container.(*Container)."} {
+		for _, lock := range dockerWanted {
 			for _, while := range dockerCalls {
 				all = append(all, stackdump.Hold{Func: f, While: while, Lock: lock})
 			}
 		}
 	}
+	for _, f := range dockerWaits {
+		for _, pkg := range []string{"container.", "daemon."} {
+			for _, lock := range dockerWanted {
+				all = append(all, stackdump.Hold{Func: pkg + f, Lock: lock, Never: true})
+			}
+		}
+	}
+	for _, next := range dockerExits {
+		for _, lock := range dockerWanted {
+			all = append(all, stackdump.Hold{
+				Func: "daemon.(*Daemon).StateChanged", Next: next, Lock: lock, Word: 4, Value: uint64(len("exit")),
+			})
+		}
+	}
+	all = append(all, dockerLogs...)
 	for _, f := range dockerLocks {
 		all = append(all, stackdump.Hold{Func: f, Owner: "container.(*Container)"})
 	}
@@ -145,5 +183,17 @@ func shimHolds() []stackdump.Hold {
 		all = append(all, stackdump.Hold{Func: create, While: "task.(*service).preStart", Lock: task + "handleProcessExit", Self: true})
 	}
 	const v1 = "shim.(*Service)."
-	return append(all, stackdump.Hold{Func: v1 + "Create", While: "go-runc.(*Runc).", Lock: v1})
+	all = append(all, stackdump.Hold{Func: v1 + "Create", While: "go-runc.(*Runc).", Lock: v1})
+	for _, owner := range slices.Concat(exitWaits, shimTasks) {
+		all = append(all, stackdump.Hold{Func: owner + "Wait", Lock: owner, Never: true})
+	}
+	return all
+}
+
+// exitWaits are, besides shimTasks, the types whose method Wait waits for the end of a process
+// without the lock of its object: the shim's services and processes in their packages of containerd
+// 1.0, 1.1 to 1.2 and later, and containerd's own task of the shim v1.
+var exitWaits = []string{
+	"shim.(*Service).", "shim.(*initProcess).", "shim.(*execProcess).", "proc.(*Init).", "proc.(*execProcess).",
+	"process.(*Init).", "process.(*execProcess).", "linux.(*Task).",
 }

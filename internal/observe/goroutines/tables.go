@@ -86,6 +86,10 @@ var waits = []struct {
 	state  string // how the goroutine's state begins; empty for any
 	lock   bool   // only of a goroutine that waits for a mutex there
 }{
+	// one file after the other, before a container begins; the rows of files below are of each
+	{doing: "relabel", frames: []string{"selinux.Chcon"}}, // go-selinux, and libcontainer's up to 2017
+	{doing: "relabel", frames: []string{"selinux.chcon"}},
+	{doing: "relabel", frames: []string{"label.Relabel"}},
 	{doing: "netlink-recv", frames: []string{"(*NetlinkSocket).Receive", "(*NetlinkRequest).Execute"}},
 	{doing: "netlink-recv", frames: []string{"syscall.NetlinkRIB"}, state: "syscall"}, // net.Interfaces and all that ask for one
 	{doing: "netlink-recv", frames: []string{"syscall.Syscall6", "SetupVethPair"}, guess: true, state: "syscall"},

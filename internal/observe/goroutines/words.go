@@ -53,6 +53,7 @@ var doingTexts = map[string]string{
 	"device-plugin":   "waiting for a device plugin",
 	"udev":            "waiting for udev",
 	"file":            "waiting for a file system",
+	"relabel":         "setting the SELinux labels of all files of a volume",
 	"file-lock":       "waiting for the lock of a database file, which another opening of it holds",
 	"mount-command":   "waiting for a mount command to end",
 	"container-stop":  "waiting for a container to stop",

@@ -2,6 +2,7 @@ package session
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,21 +42,29 @@ type counts struct {
 	limits map[string]int // by the fact that they bound
 }
 
-// limitOf names the limit of a number, as commands call it.
-var limitOf = map[string]string{"counted.threads": "pid_max", "counted.inotify": "max_user_instances"}
+// limitOf names the limits of a number, as commands call them.
+var limitOf = map[string][]string{"counted.threads": {"pid_max", "threads-max"}, "counted.inotify": {"max_user_instances"}}
 
 // add takes a command, and the number that it counted or the limit that it printed.
 func (c *counts) add(command string, number, limit int, quotes ...event.Quote) {
-	for fact, name := range limitOf {
-		if limit > 0 && strings.Contains(command, name) {
-			if c.limits == nil {
-				c.limits = map[string]int{}
-			}
-			c.limits[fact] = limit
+	for fact, names := range limitOf {
+		named := func(name string) bool { return strings.Contains(command, name) }
+		if limit > 0 && slices.ContainsFunc(names, named) {
+			c.bound(fact, limit)
 		}
 	}
 	if e, ok := counted(command, number, quotes...); ok {
 		c.events = append(c.events, e)
+	}
+}
+
+// bound notes a limit of a number; the lowest counts.
+func (c *counts) bound(fact string, limit int) {
+	if c.limits == nil {
+		c.limits = map[string]int{}
+	}
+	if known := c.limits[fact]; known == 0 || limit < known {
+		c.limits[fact] = limit
 	}
 }
 

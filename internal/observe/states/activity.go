@@ -102,14 +102,14 @@ func (a *activity) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 	if a.noteWorst("node.load", column(e, "ldavg-1"), 1, e) {
 		a.load = column(e, "ldavg-1") + " " + column(e, "ldavg-5") + " " + column(e, "ldavg-15")
 	}
-	free, err := strconv.ParseFloat(column(e, "kbmemfree"), 64)
-	used, err2 := strconv.ParseFloat(column(e, "kbmemused"), 64)
-	available, err3 := strconv.ParseFloat(column(e, "kbavail"), 64)
+	free, err := decimal(column(e, "kbmemfree"))
+	used, err2 := decimal(column(e, "kbmemused"))
+	available, err3 := decimal(column(e, "kbavail"))
 	if err == nil && err2 == nil && err3 == nil && free+used > 0 {
 		a.noteWorst("memory.available-percent", strconv.Itoa(int(available/(free+used)*100)), -1, e)
 	}
 	a.noteWorst("node.threads", column(e, "plist-sz"), 1, e)
-	if n, err := strconv.ParseFloat(column(e, "plist-sz"), 64); err == nil && len(dst) < maxListed {
+	if n, err := decimal(column(e, "plist-sz")); err == nil && len(dst) < maxListed {
 		if at := a.moment(clock); at.Known { // processes and threads, as /proc/loadavg counts them
 			dst = append(dst, facts.NewReading(facts.Node, facts.OfThreads, n, at, quoteOf(e)))
 		}
@@ -120,7 +120,7 @@ func (a *activity) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 // noteWorst keeps the highest value of a fact, or the lowest where sign is -1. It says whether this
 // is it.
 func (a *activity) noteWorst(fact, value string, sign float64, e *snapshots.Datum) bool {
-	v, err := strconv.ParseFloat(value, 64)
+	v, err := decimal(value)
 	worst, seen := a.worst[fact]
 	if err != nil || seen && v*sign <= worst*sign {
 		return false

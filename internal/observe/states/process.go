@@ -533,11 +533,12 @@ func ageByDay(e *event.Event, lastClock string) (age time.Duration, ok bool) {
 	return age, err == nil && age > 0
 }
 
-// shims are the numbers of the shims of a listing.
+// shims are the numbers of the shims of containerd in a listing. conmon is none: it has other
+// locks.
 func (p *processes) shims() map[string]bool {
 	all := map[string]bool{}
 	for i := range p.events {
-		if e := &p.events[i]; e.Component == "shim" {
+		if e := &p.events[i]; e.Component == "shim" && e.FieldText(event.FieldComm) != "conmon" {
 			all[strconv.Itoa(e.IDs.PID)] = true
 		}
 	}

@@ -48,7 +48,7 @@ func (l *toolListing) takeRow(dst []event.Event, kind string, e *snapshots.Datum
 	l.last, l.quote = map[string]string{}, quoteOf(e)
 	for name, fact := range lastFacts {
 		if v, ok := e.Field(name); ok {
-			l.last[fact] = v
+			l.last[fact] = withPoint(v)
 		}
 	}
 	in, err := strconv.Atoi(column(e, "si"))
@@ -124,13 +124,19 @@ const (
 	slowAwait   = 200 // milliseconds
 )
 
+// decimal reads a number that sysstat prints.
+func decimal(value string) (float64, error) { return strconv.ParseFloat(withPoint(value), 64) }
+
+// withPoint writes a number with a point, for which many languages have a comma.
+func withPoint(value string) string { return strings.Replace(value, ",", ".", 1) }
+
 // appendDeviceLoad is a row of iostat -x or sar -d about a device that is busy or slow.
 func appendDeviceLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
 	device := strings.TrimSuffix(column(e, "Device", "Device:", "DEV"), ":")
-	util, err := strconv.ParseFloat(column(e, "%util"), 64)
+	util, err := decimal(column(e, "%util"))
 	await := 0.0
 	for _, name := range [...]string{"await", "r_await", "w_await", "f_await"} {
-		if v, err := strconv.ParseFloat(column(e, name), 64); err == nil {
+		if v, err := decimal(column(e, name)); err == nil {
 			await = max(await, v)
 		}
 	}
@@ -139,7 +145,7 @@ func appendDeviceLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
 	}
 	return append(dst, event.Event{
 		Kind: event.KindDeviceLoad, Component: "node", Source: facts.Node,
-		Text:     device + " is busy for " + column(e, "%util") + " % of the time; a request waits for up to " + strconv.FormatFloat(await, 'f', -1, 64) + " ms",
+		Text:     device + " is busy for " + withPoint(column(e, "%util")) + " % of the time; a request waits for up to " + strconv.FormatFloat(await, 'f', -1, 64) + " ms",
 		Fields:   []event.Field{event.FieldDevice.Text(device), event.FieldUsedPercent.Number(util), event.FieldAwait.Number(await)},
 		Evidence: []event.Quote{quoteOf(e)},
 	})

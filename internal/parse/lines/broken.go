@@ -15,7 +15,7 @@ var cutPhrases = splitPhrases(
 	"BUG: soft lockup - CPU#", "Out of memory: Killed process", "invoked oom-killer:", "Remounting filesystem read-only",
 	"Journal has aborted", "Detected aborted journal", "Buffer I/O error on", "rejecting I/O to offline device",
 	"Main process exited, code=", "Failed with result", "Start request repeated too quickly.", "Scheduled restart job, restart counter is at",
-	"network plugin is not ready:", "cni config uninitialized", "x509: certificate has expired or is not yet valid", "x509: certificate signed by unknown authority",
+	"Cannot connect to the Docker daemon at", "Is the docker daemon running?", "network plugin is not ready:", "cni config uninitialized", "x509: certificate has expired or is not yet valid", "x509: certificate signed by unknown authority",
 )
 
 // phraseCut is a phrase at one of its blanks.

@@ -158,7 +158,7 @@ func fitsColumn(name, value string) bool {
 	case "PRI", "PR", "NI":
 		return value == "-" || value == "rt" || isWhole(strings.TrimPrefix(value, "-"))
 	case "VIRT", "RES", "SHR", "%CPU", "%MEM": // of top, with the sign for decimals of its language
-		return isNumber([]byte(strings.Replace(strings.TrimRight(value, "kmgtKMGT"), ",", ".", 1)))
+		return isDecimal(strings.TrimRight(value, "kmgtKMGT"))
 	case "S", "STAT":
 		return isProcessState(value)
 	case "TTY":

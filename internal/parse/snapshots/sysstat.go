@@ -91,7 +91,7 @@ func (t *table) splitClocked(line string) (fields []event.Pair, ok bool) {
 		clock, at = "Average:", len("Average:")
 	}
 	row := cutWords(line[at:])
-	if len(row) != len(t.columns)-1 || !isNumber([]byte(row[len(row)-1].name)) {
+	if len(row) != len(t.columns)-1 || !isDecimal(row[len(row)-1].name) {
 		return nil, false
 	}
 	fields = append(fields, event.Pair{Key: clockColumn, Value: clock})

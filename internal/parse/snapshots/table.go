@@ -3,6 +3,7 @@ package snapshots
 import (
 	"bytes"
 	"iter"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -240,13 +241,16 @@ func isTopMemory(line []byte) bool {
 	return lines.StartsWith(line, "Mem:", "Mem :", "Swap:", "Swap :") && bytes.Contains(line, []byte("total,"))
 }
 
+// commaOfNumber is the point of a number in many languages.
+var commaOfNumber = regexp.MustCompile(`(\d),(\d)`)
+
 // readTopMemory reads the numbers of such a line, by what stands behind each; what the line is
 // about has the key "of".
 func readTopMemory(line string) (fields []event.Pair, ok bool) {
 	name, rest, _ := strings.Cut(line, ":")
 	words := strings.Fields(name)
 	fields = append(fields, event.Pair{Key: "of", Value: words[len(words)-1]})
-	rest = strings.NewReplacer("used. ", "used, ", "free. ", "free, ", "+", " ").Replace(rest)
+	rest = strings.NewReplacer("used. ", "used, ", "free. ", "free, ", "+", " ").Replace(commaOfNumber.ReplaceAllString(rest, "$1.$2"))
 	for part := range strings.SplitSeq(rest, ",") {
 		value, what, found := strings.Cut(strings.TrimSpace(part), " ")
 		if !found || !lines.IsDigit(value[0]) {
@@ -409,7 +413,7 @@ func (t *table) splitPlain(line string) (fields []event.Pair, ok bool) {
 	case t.kind == taskTable && !isWhole(row[1].name):
 		return nil, false
 	case t.kind == jobTable && !isWhole(row[0].name),
-		(t.kind == vmTable || t.kind == cpuTable || t.kind == deviceTable) && !isNumber([]byte(row[n-1].name)):
+		(t.kind == vmTable || t.kind == cpuTable || t.kind == deviceTable) && !isDecimal(row[n-1].name):
 		return nil, false
 	case t.kind == busTable && !strings.Contains(row[0].name, "."):
 		return nil, false
@@ -546,6 +550,9 @@ func SniffTable(head *lines.Head) float64 {
 		return lines.SignIf(ok, lines.Proves)
 	})
 }
+
+// isDecimal reads a number that may have a comma for its point, as in many languages: 12,50.
+func isDecimal(s string) bool { return isNumber([]byte(strings.Replace(s, ",", ".", 1))) }
 
 // isNumber reads 12, 1.5e+06, NaN, +Inf.
 func isNumber(s []byte) bool {

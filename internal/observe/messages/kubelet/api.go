@@ -89,7 +89,10 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		}
 		e.Fields = []event.Field{event.FieldWhat.Text(a.what), event.FieldReason.Text(why)}
 		e.AddText(event.FieldHow, how)
-		if why != "webhook" { // whose address that would be
+		if why == "cloud" {
+			e.Text = "the kubelet posts no status of its node: the cloud provider gives it no address of its machine"
+		}
+		if why != "webhook" && why != "cloud" { // whose address that would be
 			e.AddFields(serverFields(reason)...)
 		}
 		if _, known := e.Get(event.FieldPath); a.what == "watch" && !known {
@@ -200,6 +203,7 @@ var apiReasons = []struct {
 	reason string
 	texts  []string
 }{
+	{"cloud", []string{"address from cloud provider"}},                        // what stands behind is the cloud's, which the kubelet asks before
 	{"webhook", []string{"failed calling webhook", "failed to call webhook"}}, // what stands behind is the webhook's, not the API server's
 	{"etcd", []string{"etcdserver: "}},                                        // so the API server was reached, and it has answered
 	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required", otherAuthority}},
@@ -229,6 +233,7 @@ var apiWords = map[string]string{
 	"cut": "the connection broke", "timeout": "it does not answer in time", "server": "the server fails itself",
 	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails", "etcd": "its etcd does not answer as it should",
 	"cut-off":     "the line ends before it says why",
+	"cloud":       "the cloud provider that the kubelet asks first gives no address",
 	"credentials": "the program that the kubelet asks for its credentials gives none",
 }
 

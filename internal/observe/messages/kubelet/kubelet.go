@@ -441,6 +441,7 @@ func spellings[T interface{ literal() string }](rows []T) (all []string) {
 //	≤ 1.20  ListPodSandbox failed: rpc error: …; ListContainers failed: rpc error: …; Container runtime sanity check failed: rpc error: …
 //	        [cpumanager] reconcileState: failed to update container (pod: p, container: c, container id: <id>, cpuset: "0-1", error: …)
 //	        [cpumanager] reconcileState: failed to add container (pod: p, container: c, container id: <id>, error: …), whose CPUs it sets
+//	        Container "docker://<id>" termination failed with gracePeriod 30: rpc error: …
 //	≥ 1.21  "Failed to list pod sandboxes" err="…"; "ListContainers failed" err="…"; "Container runtime sanity check failed" err="…"
 //	        "ReconcileState: failed to update container" err="…" pod="ns/p" containerName="c" containerID="<id>" cpuSet="0-1"
 //	        "Container termination failed with gracePeriod" err="…" pod="ns/p" … containerID="containerd://<id>" gracePeriod=30
@@ -468,6 +469,7 @@ var callerErrors = []spelling{
 	{"ailed to update container", "UpdateContainerResources"},
 	{"econcileState: failed to add container", "UpdateContainerResources"},
 	{"ontainer termination failed", "StopContainer"},
+	{" termination failed with gracePeriod ", "StopContainer"}, // up to 1.18
 	{"Failed to stop sandbox", "StopPodSandbox"},
 	{"Failed to create sandbox for pod", "RunPodSandbox"},
 	{"CreatePodSandbox for pod", "RunPodSandbox"},
@@ -491,7 +493,7 @@ func callerError(r *event.Record) (event.Event, bool) {
 		}
 		e, ok := failedCall(r, c.what)
 		if e.IDs.Container == "" {
-			e.IDs.Container = scan.ContainerID(scan.After(r.Message(), "container id: "))
+			e.IDs.Container = scan.ContainerID(scan.After(r.Message(), "container id: ", `Container "docker://`))
 		}
 		reason, _ := e.Get(event.FieldError)
 		e.AddFields(event.FieldCaller.Bool(true))

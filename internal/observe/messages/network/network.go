@@ -110,6 +110,8 @@ var troubleTexts = []troubleText{
 	{text: "imed out on locking store", plugin: "azure-vnet", what: "lock"},
 	{text: "key-value store of network plugin", plugin: "azure-vnet", what: "lock", with: []string{"locking store", "Store is locked"}},
 	{text: "key-value store of network plugin", plugin: "azure-vnet", what: "health", from: "key-value store"},
+	{text: "Failed to initialize network manager, err:", plugin: "azure-vnet", what: "start", from: "Failed to initialize"},
+	{text: "Failed to start network plugin, err:", plugin: "azure-vnet", what: "start", from: "Failed to start"},
 	{text: "Failed to allocate address: No available addresses", plugin: "azure-vnet", what: "addresses"},
 	{text: "InvalidVSwitchId.IpNotEnough", plugin: "terway", what: "addresses"},
 	{text: "no IP addresses available in range set", plugin: "host-local", what: "addresses"},

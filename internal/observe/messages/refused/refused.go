@@ -1,6 +1,7 @@
 // Package refused knows what any program of the node prints when the kernel refuses it something: a
-// process, a cgroup, an access, room on a disk, a descriptor; and when a layer on the disk is not
-// there. The words are Go's, glibc's or the kernel's, whoever wrote the line.
+// process, a cgroup, an access, room on a disk, a descriptor; when a layer on the disk is not
+// there; and when Windows' service for containers does not answer. The words are Go's, glibc's, the
+// kernel's or hcsshim's, whoever wrote the line.
 package refused
 
 import (
@@ -29,6 +30,7 @@ var Table = table.Table{
 		{[]string{"dbus: connection closed by user"}, busClosed},
 		{[]string{"avc:  denied", "avc: denied", " apparmor=", "SELinux is preventing "}, accessDenied},
 		{literalsOfLayers(), layersDamaged},
+		{computeCalls, hostCompute},
 	},
 }
 

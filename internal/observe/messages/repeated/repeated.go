@@ -31,7 +31,7 @@ import (
 //	rpc error: code = Unknown desc = server is not initialized yet
 func LostRuntime(reason string) []event.Field {
 	switch {
-	case scan.ContainsAny(reason, []string{"Cannot connect to the Docker daemon", "annot connect to Docker endpoint"}):
+	case scan.ContainsAny(reason, []string{"Cannot connect to the Docker", "annot connect to Docker endpoint"}):
 		return []event.Field{event.FieldGone.Text("dockerd")}
 	case strings.Contains(reason, "Error response from daemon: grpc: the connection is unavailable"):
 		return []event.Field{event.FieldGone.Text("containerd")}

@@ -170,7 +170,11 @@ func nodeFactFrom(name string, value func(text string) string) func(*event.Recor
 // loadAverage: 10:02:11 up 12 days,  3:04,  1 user,  load average: 412.10, 398.22, 300.01.
 // Of the line people keep its end, too.
 func loadAverage(text string) string {
-	words := strings.Fields(strings.ReplaceAll(scan.After(text, "load average: "), ",", " "))
+	loads := scan.After(text, "load average: ")
+	if !strings.Contains(loads, ".") {
+		loads = withPoints(loads)
+	}
+	words := strings.Fields(strings.ReplaceAll(loads, ",", " "))
 	if len(words) != 3 || !strings.Contains(text, " up ") && !strings.HasPrefix(text, "load average: ") {
 		return ""
 	}
@@ -181,6 +185,12 @@ func loadAverage(text string) string {
 	}
 	return strings.Join(words, " ")
 }
+
+// withPoints writes the numbers of top and uptime with a point, which have a comma in many
+// languages.
+func withPoints(text string) string { return commaOfNumber.ReplaceAllString(text, "$1.$2") }
+
+var commaOfNumber = regexp.MustCompile(`(\d),(\d)`)
 
 // zombieTasks: Tasks: 812 total,   2 running, 790 sleeping,   0 stopped,  20 zombie (top).
 func zombieTasks(text string) string {
@@ -215,10 +225,11 @@ func keptObjects(text string) string {
 // cpuShareBefore is the share of the CPU time that top gives before a column's name:
 //
 //	%Cpu(s):  1.2 us,  3.1 sy,  0.0 ni,  5.0 id, 90.4 wa,  0.0 hi,  0.1 si,  0.0 st
+//	%Cpu(s):  1,2 us,  3,1 sy,  0,0 ni,  5,0 id, 90,4 wa,  0,0 hi,  0,1 si,  0,0 st      (as in German)
 func cpuShareBefore(column string) func(text string) string {
 	return func(text string) string {
 		before, _, ok := strings.Cut(text, column)
-		words := strings.FieldsFunc(before, func(c rune) bool { return c == ' ' || c == ',' || c == '%' })
+		words := strings.FieldsFunc(withPoints(before), func(c rune) bool { return c == ' ' || c == ',' || c == '%' })
 		if !ok || len(words) == 0 {
 			return ""
 		}
