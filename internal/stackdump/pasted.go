@@ -121,7 +121,7 @@ func (p *parser) beginHeadless(from int, text string) {
 // takeTitle begins the goroutine of a stack without a header whose title somebody wrote above it,
 // or a script that counts stacks:
 //
-//	31 occurences. Sample stack trace:
+//	31 occurrences. Sample stack trace: (some scripts write one "r")
 //
 // The goroutine before has its last frame.
 func (p *parser) takeTitle(s string, end int) bool {

@@ -270,7 +270,7 @@ func TestCutCall(t *testing.T) {
 // that a script counted.
 func TestTitled(t *testing.T) {
 	stack := "main.wait(0xc000012340)\n\t/src/x.go:12 +0x7c\ncreated by main.main in goroutine 1\n\t/src/x.go:7 +0x1d\n"
-	d := Parse(Source{File: "f", Text: "164 unique stacks\n138 occurences. Sample stack trace:\n" + stack + "\nand one hangs here:\n\n" + stack})
+	d := Parse(Source{File: "f", Text: "164 unique stacks\n138 occurrences. Sample stack trace:\n" + stack + "\nand one hangs here:\n\n" + stack})
 	require.Len(t, d.Goroutines, 2)
 	require.Equal(t, 139, d.Count())
 	require.Equal(t, 3, d.Goroutines[0].Pos.Line)

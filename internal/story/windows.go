@@ -19,7 +19,10 @@ var windowsFacts = map[string]string{"os.name": "Windows", "kernel.version": "10
 // its daemons keep their files. All of a row have what the row begins with, which is looked for
 // first.
 var windowsWords = [][]string{
-	{"pipe", "npipe:", `\pipe\`, "//./pipe/"}, {"hcs", "hcsshim:", "hcs::"}, {"Win32", " in Win32: "}, {"HNS", "HNS failed with error"},
+	{"pipe", "npipe:", `\pipe\`, "//./pipe/"},
+	{"hcs", "hcsshim:", "hcs::"},
+	{"Win32", " in Win32: "},
+	{"HNS", "HNS failed with error"},
 	{`\`, `:\ProgramData\docker`, `:\ProgramData\containerd`, `:\var\lib\kubelet`, `:\\var\\lib\\kubelet`, `:\k\`},
 }
 
