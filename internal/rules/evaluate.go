@@ -36,6 +36,7 @@ func Evaluate(cat *language.Catalog, tl *timeline.Timeline) Result {
 			result.Hypotheses = append(result.Hypotheses, *a.hypothesis)
 		}
 		result.Findings = append(result.Findings, a.findings...)
+		result.More = append(result.More, a.more...)
 		if a.dismissed != nil {
 			result.RuledOut = append(result.RuledOut, *a.dismissed)
 		}
@@ -44,6 +45,7 @@ func Evaluate(cat *language.Catalog, tl *timeline.Timeline) Result {
 		}
 	}
 	slices.SortStableFunc(result.Findings, compareFindings)
+	slices.SortStableFunc(result.More, compareFindings)
 	slices.SortStableFunc(result.Hypotheses, compareHypotheses)
 	result.AskedFacts = x.listWeighed(cat)
 	result.Exposed, result.Forecasts = x.listExposures(cat, result.Findings), x.listForecasts(cat)
@@ -65,6 +67,7 @@ func compareHypotheses(a, b Hypothesis) int {
 // nothing speaks for the rule.
 type answer struct {
 	findings   []Finding
+	more       []Finding
 	hypothesis *Hypothesis
 	dismissed  *Dismissed
 	unanswered *Unanswered
@@ -76,6 +79,10 @@ type answer struct {
 
 // maxFindings bounds the findings of one rule: what hits forty containers at once has one cause.
 const maxFindings = 16
+
+// maxMatches bounds the matches of one rule that are written down: the findings, and what only says
+// that an episode of a node that flaps has the same cause.
+const maxMatches = 256
 
 // maxEvidence bounds the quotes of one step.
 const maxEvidence = 64
@@ -94,8 +101,9 @@ func (x *index) askRule(r *language.Rule, effects []effectSpans) answer {
 	var a answer
 	switch {
 	case len(found) > 0:
-		a.findings = s.writeFindings(found, missing, notes)
-		s.raiseFindings(a.findings, found, s.splitByBout(w, effects))
+		all := s.writeFindings(found, missing, notes)
+		s.raiseFindings(all, found, s.splitByBout(w, effects))
+		a.findings, a.more = all[:min(len(all), maxFindings)], all[min(len(all), maxFindings):]
 	case s.rejected == nil && w.verdict >= language.Possible:
 		for _, part := range s.splitByBout(w, effects) {
 			a.findings = append(a.findings, s.writeTellFinding(part, missing))
@@ -118,7 +126,7 @@ func (a *answer) writeHypothesis() {
 func (s *search) writeFindings(found []*match, missing []Missing, notes []string) []Finding {
 	slices.SortStableFunc(found, compareMatches)
 	var all []Finding
-	for _, m := range found[:min(len(found), maxFindings)] {
+	for _, m := range found[:min(len(found), maxMatches)] {
 		f := s.writeFinding(m, missing)
 		if f.Verdict == s.limit {
 			f.Notes = append(f.Notes, notes...)
@@ -128,7 +136,7 @@ func (s *search) writeFindings(found []*match, missing []Missing, notes []string
 		}
 		all = append(all, f)
 	}
-	if len(all) == maxFindings {
+	if len(all) > maxFindings {
 		last := &all[maxFindings-1]
 		last.Notes = append(last.Notes, fmt.Sprintf("only the best %d of this rule are shown", maxFindings))
 	}

@@ -113,7 +113,10 @@ type Unanswered struct {
 
 // Result is the answer of all rules.
 type Result struct {
-	Findings     []Finding // confirmed, likely and possible; best first
+	Findings []Finding // confirmed, likely and possible; best first
+	// More are matches of rules that have all the findings that one rule may have, no better than
+	// these; best first.
+	More         []Finding
 	RuledOut     []Dismissed
 	NotEvaluable []Unanswered
 	// Hypotheses are the rules for which something speaks, the surer first.

@@ -324,13 +324,13 @@ func (s *search) isJoined(step int) bool {
 	return false
 }
 
-// findWorst returns the last of the matches that will be shown; nil where others will, too.
+// findWorst returns the last of the matches that will be written down; nil where others will, too.
 func findWorst(found []*match) *match {
-	if len(found) < maxFindings {
+	if len(found) < maxMatches {
 		return nil
 	}
 	slices.SortStableFunc(found, compareMatches)
-	return found[maxFindings-1]
+	return found[maxMatches-1]
 }
 
 // compareMatches orders matches: the surer first, then the higher score.

@@ -52,14 +52,14 @@ func (s *story) listBouts() [][]int {
 func (s *story) describeEpisodes(about *part) []Episode {
 	var all []Episode
 	told := map[*part]bool{}
-	undated := s.findUndatedRoot()
+	undated, alike := s.findUndatedRoot(), s.findAlike()
 	for _, bout := range s.listBouts() {
 		e := Episode{Stalls: bout}
 		for _, i := range bout {
 			stall := &s.timeline.Stalls[i]
 			e.Window = e.Union(stall.Window)
 			e.Open = e.Open || stall.Open
-			root := cmp.Or(s.findRootOf(i), undated)
+			root := cmp.Or(s.findRootOf(i), undated, alike[i])
 			if root != nil {
 				told[root] = true
 				e.addCause(root)
@@ -91,6 +91,23 @@ func (s *story) describeEpisodes(about *part) []Episode {
 		return cmp.Or(cmp.Compare(rankOpen(a), rankOpen(b)), a.Start.Compare(b.Start))
 	})
 	return all
+}
+
+// findAlike returns, by stall, the match behind the findings of a rule that shows the cause of it, of
+// rules that are the root of another stall.
+func (s *story) findAlike() map[int]*part {
+	alike := map[int]*part{}
+	for i := range s.more {
+		f := &s.more[i]
+		if !slices.ContainsFunc(s.parts, func(p *part) bool { return p.Role == language.Root && p.Rule == f.Rule }) {
+			continue
+		}
+		p := s.newPart(f)
+		for _, stall := range p.stalls {
+			alike[stall] = cmp.Or(alike[stall], p)
+		}
+	}
+	return alike
 }
 
 // numberEpisode returns the number, from 1, of the episode that a part belongs to, or of the first

@@ -1,6 +1,7 @@
 package story
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -33,6 +34,39 @@ func episodeOf(t *testing.T, tl *timeline.Timeline) (Episode, []string) {
 	result := evaluate(catalogOf(t, seesHeld), tl)
 	require.Len(t, result.Episodes, 1)
 	return result.Episodes[0], stepIDs(find(t, result, "sees-held").Chain)
+}
+
+// TestEpisodesOfOneCause holds that each episode of a node that flaps names its cause, also where
+// there are more of them than one rule has findings.
+func TestEpisodesOfOneCause(t *testing.T) {
+	const rule = `
+id: update
+title: t
+role: root
+headline: "an update of {cid|id}"
+needs: [{any: [containerd.log], collect: c}]
+steps:
+  - {id: update, role: cause, text: u, kind: cri.call, match: {method: UpdateContainerResources}, bind: {container: cid}}
+verdict: {likely: update}
+per: cid
+`
+	const n = 40
+	var events []event.Event
+	var stalls []timeline.Stall
+	for i := range n {
+		begins := float64(i) * 3600
+		events = append(events, updateOf(fmt.Sprintf("%08x%056x", uint32(i+1)*2654435761, 1), begins, begins+200))
+		stalls = append(stalls, timeline.Stall{Window: timeline.Window{Start: at(begins + 10).T, End: at(begins + 210).T}, Phase: timeline.PhaseList})
+	}
+	tl := line(events...)
+	tl.Stalls = stalls
+	result := evaluate(catalogOf(t, rule), tl)
+	require.Len(t, result.Findings, 16)
+	require.Len(t, result.Episodes, n)
+	for i, e := range result.Episodes {
+		require.Equal(t, "update", e.Cause)
+		require.Contains(t, e.Summary, fmt.Sprintf("%08x", uint32(i+1)*2654435761))
+	}
 }
 
 // TestEndOfCause: a cause is over only where what tells of it goes on without it.

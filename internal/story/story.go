@@ -70,6 +70,7 @@ func spreadEvents(events []*event.Event) []*event.Event {
 // each step at most maxStepEvents.
 func Tell(catalog *language.Catalog, tl *timeline.Timeline, node Node, answers rules.Result) Result {
 	s := newStory(catalog, tl, answers.Findings)
+	s.more = answers.More
 	s.node = node
 	result := Result{
 		RuledOut: answers.RuledOut, NotEvaluable: answers.NotEvaluable,
@@ -142,8 +143,9 @@ type story struct {
 	timeline  *timeline.Timeline
 	kinds     map[event.Kind][]*event.Event // see listKind; nil until asked for
 	stalls    *stallIndex
-	complaint *event.Event // the kubelet's, that no stall covers and that was not over; nil for none
-	parts     []*part      // best first
+	complaint *event.Event    // the kubelet's, that no stall covers and that was not over; nil for none
+	parts     []*part         // best first
+	more      []rules.Finding // see [rules.Result.More]
 	episodes  []episode
 	last      time.Time       // see findLastMoment; zero until asked for
 	dropped   map[string]bool // rules of possible findings that are only weighed here
