@@ -93,8 +93,8 @@ func (s *story) describeEpisodes(about *part) []Episode {
 	return all
 }
 
-// findAlike returns, by stall, the match behind the findings of a rule that shows the cause of it, of
-// rules that are the root of another stall.
+// findAlike returns, by stall, what shows its cause behind the findings that one rule may have: a
+// match of a rule that is the root of another stall.
 func (s *story) findAlike() map[int]*part {
 	alike := map[int]*part{}
 	for i := range s.more {
