@@ -455,7 +455,7 @@ type episodeLine struct {
 	Open    bool
 	Window  string
 	Cause   string // what happened, as its root says it
-	Finding int    // whose root it is; 0 for none
+	Finding int    // its root; 0 where that is not among those that are shown
 	Verdict string
 }
 
@@ -471,7 +471,7 @@ func (p *page) episodeLines() (all []episodeLine) {
 		l := episodeLine{Open: e.Open, Window: show.Window(e.Window), Cause: cmp.Or(e.Summary, "the cause is not shown")}
 		if e.Cause != "" {
 			l.Verdict = e.Verdict.String()
-			l.Finding = 1 + slices.IndexFunc(p.view.Result.Findings, func(f story.Finding) bool { return f.Rule == e.Cause })
+			l.Finding = 1 + slices.IndexFunc(p.view.Result.Findings, func(f story.Finding) bool { return f.Rule == e.Cause && strings.HasPrefix(f.Summary, e.Summary) })
 		}
 		all = append(all, l)
 	}
