@@ -86,7 +86,8 @@ func (s *search) weighBout(w *weighing, b bout, effects []effectSpans) *weighing
 			part.noteEffectsOf(s, ev, effects)
 		}
 	}
-	part.against = s.listAgainstTells(part.tells)
+	part.against = slices.DeleteFunc(slices.Clone(w.against), func(o opposed) bool { return !o.objection.BindsAlways() })
+	part.against = append(part.against, s.listAgainstTells(part.tells)...)
 	part.climb(s.index, s.limit)
 	part.fillEffects(s.index, effects)
 	return part

@@ -219,9 +219,13 @@ func TestBoundContradiction(t *testing.T) {
 		"another tell stands":            {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/a"), ev("thread.sample")}, language.Possible},
 		"a tell that stands is no surer": {[]event.Event{cgroup("cgroup", "/a"), cgroup("thawed", "/a"), ev("thread.sample", writtenBy("node"))}, language.Possible},
 		"lowers":                         {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(20)), stalled}, language.Possible},
-		"lowers, near":                   {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(29)), stalled}, language.Possible},
-		"lowers, not near":               {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(40)), stalled}, language.Likely},
-		"lowers, without a time":         {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a"), stalled}, language.Possible},
+		"lowers, in each of two bouts": {[]event.Event{
+			cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(20)), stalled,
+			cgroup("cgroup", "/a", when(7200)), cgroup("doubt", "/a", when(7200)), ev("kubelet.stall", from(7190, 7400)),
+		}, language.Possible},
+		"lowers, near":           {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(29)), stalled}, language.Possible},
+		"lowers, not near":       {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a", when(40)), stalled}, language.Likely},
+		"lowers, without a time": {[]event.Event{cgroup("cgroup", "/a", when(20)), cgroup("doubt", "/a"), stalled}, language.Possible},
 	} {
 		t.Run(name, func(t *testing.T) {
 			cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{
