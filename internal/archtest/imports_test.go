@@ -273,12 +273,16 @@ var layers = map[string]layer{
 		},
 		"a rule matches events; what the programs are that it speaks of is the catalogue's and story's knowledge",
 	},
+	"internal/story/node": {
+		[]string{"internal/event", "internal/timeline", "internal/rules"},
+		"a node has runtimes and units; what happened on it is the story's business",
+	},
 	"internal/story": {
-		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/language"},
+		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/story/node"},
 		"a story gives findings and stalls their parts; where the bytes came from and how it is shown is not its business",
 	},
 	"internal/incident/kept": {
-		[]string{"internal/event"},
+		[]string{"internal/event", "internal/parse/lines"},
 		"it keeps events and drops some; how they are made and what they prove is not its business",
 	},
 	"internal/incident/copies": {[]string{"internal/event", "internal/timeline/reach"}, "it compares times, whatever was taken then"},
@@ -290,7 +294,7 @@ var layers = map[string]layer{
 			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/session", "internal/observe/states",
 			"internal/observe/messages/kubelet", "internal/observe/messages/runtimes", // heartbeats and calls that are ordinary and need not be kept
 			"internal/observe/daemon", "internal/observe/facts", // who wrote a line, and which machine it was
-			"internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "golang.org/x/sync",
+			"internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "internal/story/node", "golang.org/x/sync",
 		},
 		"an incident is what was found; it does not know how it is shown",
 	},
@@ -305,11 +309,11 @@ var layers = map[string]layer{
 	},
 	"internal/report/listing": {
 		[]string{
-			"internal/event", "internal/report/show", "internal/stackdump", "internal/stackdump/series", "internal/stackdump/goversion", "internal/observe/syscalls", "internal/parse/traces", "internal/parse/traces/dbus",
+			"internal/event", "internal/report/show", "internal/report/document", "internal/stackdump", "internal/stackdump/series", "internal/stackdump/goversion", "internal/observe/syscalls", "internal/parse/traces", "internal/parse/traces/dbus",
 			"internal/incident", // its dumps: with program, process and copies
 			"github.com/charmbracelet/lipgloss",
 		},
-		"a listing shows dumps and traces as they are; what they mean for a node is the report's",
+		"a listing shows dumps, traces and kinds of events as they are; what they mean for a node is the report's",
 	},
 	"internal/report/picture": {
 		[]string{
@@ -418,7 +422,7 @@ var layers = map[string]layer{
 	},
 	"internal/cli/authoring": {
 		[]string{
-			"internal/cli", "internal/event", "internal/incident", "internal/report", "internal/report/show",
+			"internal/cli", "internal/event", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
 			"internal/rules/catalog", "internal/rules/language", "internal/rules/yamlfile",
 			"internal/fixture", // the command rules test runs the tests of rules
 			"github.com/spf13/cobra",

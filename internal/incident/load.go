@@ -18,6 +18,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
+	"github.com/plegdiag/plegdiag/internal/story/node"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -125,12 +126,12 @@ func (inc *Incident) takeNamed(files []*file) {
 
 // judge asks the rules what the timeline shows, and looks for the node beside them.
 func (inc *Incident) judge(catalog *language.Catalog) {
-	var node story.Node
+	var of node.Node
 	var wg sync.WaitGroup
-	wg.Go(func() { node = story.FindNode(inc.Timeline) })
+	wg.Go(func() { of = node.Find(inc.Timeline) })
 	answers := rules.Evaluate(catalog, inc.Timeline)
 	wg.Wait()
-	inc.Result = story.Tell(catalog, inc.Timeline, node, answers)
+	inc.Result = story.Tell(catalog, inc.Timeline, of, answers)
 	inc.Window = findWindow(inc)
 	inc.countUses()
 }

@@ -44,10 +44,10 @@ func (r *repeatedEvent) countsAt(at time.Time) bool {
 // addRepeated keeps an event or counts it as one more of those before. It returns false when the
 // event is not of those that are counted.
 func (m *eventMaker) addRepeated(e *event.Event) bool {
-	if !mayRepeat(e) {
+	if !kept.MayRepeat(e) {
 		return false
 	}
-	m.key = appendRepeatKey(m.key[:0], e)
+	m.key = kept.AppendRepeatKey(m.key[:0], e)
 	r := m.repeated[string(m.key)]
 	switch {
 	case r == nil && len(m.repeated) == maxRepeated:
@@ -101,69 +101,6 @@ func (m *eventMaker) countInto(r *repeatedEvent) {
 	}
 	kept.AddFields(event.FieldRepeats.Int(r.counts))
 }
-
-// mayRepeat tells moments whose number says no more than their times. What is left out has a
-// meaning one by one: ends of calls, the age of relist, settings, lines that rules ask for by text,
-// which have a bound of their own.
-func mayRepeat(e *event.Event) bool {
-	switch e.Kind {
-	case event.KindPLEGUnhealthy, event.KindFact, event.KindLogLine:
-		return false
-	}
-	if _, counted := e.Get(event.FieldRepeats); counted {
-		return false
-	}
-	return e.Span.Key == "" && e.Start.Known && e.End.IsZero()
-}
-
-// appendRepeatKey appends what events that repeat each other have in common.
-func appendRepeatKey(dst []byte, e *event.Event) []byte {
-	for _, s := range []string{
-		string(e.Kind), e.Host, e.Component, e.Source, e.IDs.Container, e.IDs.Sandbox, e.IDs.Pod, e.IDs.PodUID, e.IDs.Lock,
-	} {
-		dst = append(append(dst, s...), 0)
-	}
-	dst = append(appendWithoutIDs(dst, e.Text), byte(e.Level), 0)
-	for i := range e.Fields {
-		dst = append(append(dst, e.Fields[i].Key...), 0)
-		dst = append(appendWithoutIDs(dst, e.Fields[i].Value.Text()), 0)
-	}
-	return dst
-}
-
-// appendWithoutIDs appends a text with a # for each number and each hexadecimal id in it. All of
-// the text is appended; the digits of an id are taken back when it has ended.
-func appendWithoutIDs(dst []byte, s string) []byte {
-	const shortID = 6 // letters; shorter is a word: "dead", "added"
-	end := len(dst)
-	dst = slices.Grow(dst, len(s))[:end+len(s)]
-	begin, decimal := end, 0 // of the digits that stand at the end
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if isHex[c] {
-			if isDigit(c) {
-				decimal++
-			}
-			dst[end] = c
-			end++
-			continue
-		}
-		if n := end - begin; decimal > 0 && (decimal == n || n >= shortID) {
-			dst[begin] = '#'
-			end = begin + 1
-		}
-		dst[end] = c
-		end++
-		begin, decimal = end, 0
-	}
-	if n := end - begin; decimal > 0 && (decimal == n || n >= shortID) {
-		dst[begin] = '#'
-		end = begin + 1
-	}
-	return dst[:end]
-}
-
-func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // lineRuns are lines that are counted before anything is made of them. A line that differs from one
 // before it in nothing but its time and ids makes the same events; while all of those are only

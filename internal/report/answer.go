@@ -139,9 +139,17 @@ func episodeText(e *story.Episode) string {
 		text += " (" + show.Duration(length, e.Open) + ")"
 	}
 	if e.Cause == "" {
-		return text + ": the cause is not shown"
+		return text + ": " + unknownCause(e)
 	}
 	return fmt.Sprintf("%s: %s (%s)", text, e.Summary, e.Verdict)
+}
+
+// unknownCause says of an episode without a cause at what it hung, as far as that is known.
+func unknownCause(e *story.Episode) string {
+	if e.Suspect == "" {
+		return "the cause is not shown"
+	}
+	return "the cause is not shown; suspect: " + e.Suspect
 }
 
 // answerStep is one step of the chain, in a line.

@@ -468,7 +468,7 @@ func (p *page) episodeLines() (all []episodeLine) {
 	kept, left := shorten(episodes, p.detail.most)
 	for i := range kept {
 		e := &kept[i]
-		l := episodeLine{Open: e.Open, Window: show.Window(e.Window), Cause: cmp.Or(e.Summary, "the cause is not shown")}
+		l := episodeLine{Open: e.Open, Window: show.Window(e.Window), Cause: cmp.Or(e.Summary, unknownCause(e))}
 		if e.Cause != "" {
 			l.Verdict = e.Verdict.String()
 			l.Finding = 1 + slices.IndexFunc(p.view.Result.Findings, func(f story.Finding) bool { return f.Rule == e.Cause && strings.HasPrefix(f.Summary, e.Summary) })

@@ -191,7 +191,7 @@ func TestCatalog(t *testing.T) {
 	require.NoError(t, err)
 	o := report.Options{Version: "v1"}
 	checkWritten(t, "", "rules", func(w *bytes.Buffer) error { return report.RulesJSON(w, catalog, o) })
-	checkWritten(t, "", "events", func(w *bytes.Buffer) error { return report.EventsJSON(w, event.Kinds(), o) })
+	checkWritten(t, "", "events", func(w *bytes.Buffer) error { return listing.EventsJSON(w, event.Kinds(), o) })
 	checkWritten(t, "", "rows", func(w *bytes.Buffer) error { return rows.Write(w, []rows.Row{rows.NewFailed("cut")}) })
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/story/node"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -45,7 +46,7 @@ func BenchmarkTell(b *testing.B) {
 			tl := flapping(size.stalls, size.events)
 			b.ReportAllocs()
 			for b.Loop() {
-				require.NotEmpty(b, Tell(&language.Catalog{}, tl, FindNode(tl), rules.Result{}).Suspects)
+				require.NotEmpty(b, Tell(&language.Catalog{}, tl, node.Find(tl), rules.Result{}).Suspects)
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(tl.Events)), "ns/event")
 		})

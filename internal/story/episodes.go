@@ -19,6 +19,19 @@ type Episode struct {
 	Cause           string // rule of its root; empty when none is named
 	Verdict         language.Verdict
 	Summary         string // of its root; empty without one
+	Suspect         string // at what it hung, where no root is named: see [Suspect]; empty where nothing shows it
+}
+
+// addSuspects says of the episodes without a cause at what they hung.
+func (r *Result) addSuspects() {
+	for i := range r.Episodes {
+		e := &r.Episodes[i]
+		for _, stall := range e.Stalls {
+			if suspects := r.SuspectsOf(stall); e.Cause == "" && e.Suspect == "" && len(suspects) > 0 {
+				e.Suspect = suspects[0].String()
+			}
+		}
+	}
 }
 
 // calmTime is how long relist must work again until a further stall is another episode: a node that

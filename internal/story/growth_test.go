@@ -12,6 +12,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/story/node"
 )
 
 // userTime is the time that this process has computed: unlike a clock it stands while others do.
@@ -29,7 +30,7 @@ func TestSuspectsGrowWithEvents(t *testing.T) {
 		tl := flapping(1, events)
 		start := userTime(t)
 		for range times {
-			require.Len(t, Tell(&language.Catalog{}, tl, FindNode(tl), rules.Result{}).Suspects, maxSuspects)
+			require.Len(t, Tell(&language.Catalog{}, tl, node.Find(tl), rules.Result{}).Suspects, maxSuspects)
 		}
 		return (userTime(t) - start) / time.Duration(times)
 	}

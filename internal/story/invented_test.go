@@ -13,6 +13,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/story/node"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -172,5 +173,5 @@ func stepIDs(chain []rules.Step) []string {
 
 // evaluate asks the rules and tells their story.
 func evaluate(cat *language.Catalog, tl *timeline.Timeline) Result {
-	return Tell(cat, tl, FindNode(tl), rules.Evaluate(cat, tl))
+	return Tell(cat, tl, node.Find(tl), rules.Evaluate(cat, tl))
 }

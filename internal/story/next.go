@@ -8,6 +8,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/story/node"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -29,7 +30,7 @@ const (
 // lacks, else the open questions of a stall, else what most of the other hypotheses lack. Nothing
 // where a cause is confirmed, or where nothing is wrong.
 func (s *story) chooseNext(about *part, state State, answers *rules.Result) []NextStep {
-	n := &nextChooser{story: s, answers: answers, known: map[string]bool{}, dead: s.isRuntimeDead(answers), held: s.holdsThread(), runs: s.node.runtimes, talos: s.node.talos}
+	n := &nextChooser{story: s, answers: answers, known: map[string]bool{}, dead: s.isRuntimeDead(answers), held: s.holdsThread(), runs: s.node.Runtimes, talos: s.node.Talos}
 	if state >= Signs && state <= Possible {
 		n.addKernelStacks()
 		n.addPlugins()
@@ -104,9 +105,9 @@ type nextChooser struct {
 // addMissing adds the commands for inputs that are missing.
 func (n *nextChooser) addMissing(missing []rules.Missing) {
 	for _, m := range missing {
-		m = askOnly(m, n.runs)
+		m = node.AskOnly(m, n.runs)
 		if n.talos {
-			m = forTalos(m)
+			m = node.ForTalos(m)
 		}
 		have := m.Source == "kubernetes" && n.listSources()[m.Source]
 		if m.Command == "" || n.known[m.Command] || have || len(n.steps) == maxNext || n.dead && asksForDump.MatchString(m.Command) || n.held && asksForTrace.MatchString(m.Command) || n.isAsked(m) {
@@ -232,8 +233,8 @@ func (s *story) findEnded() *event.Event {
 			delete(ends, e.Component) // who writes runs
 		}
 	}
-	for _, r := range runtimeNames {
-		if e := ends[r.program]; e != nil {
+	for _, r := range node.Programs() {
+		if e := ends[r]; e != nil {
 			return e
 		}
 	}
@@ -247,11 +248,11 @@ func endedRuntime(e *event.Event) string {
 	case event.KindUnitExit, event.KindOOMKill:
 		return e.FieldText(event.FieldRuntime)
 	case event.KindCRIError, event.KindRelistFailed:
-		if gone := e.FieldText(event.FieldGone); isRuntime(gone) {
+		if gone := e.FieldText(event.FieldGone); node.IsRuntime(gone) {
 			return gone
 		}
 	case event.KindCrash:
-		if isRuntime(e.Component) {
+		if node.IsRuntime(e.Component) {
 			return e.Component
 		}
 	}

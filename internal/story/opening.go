@@ -9,6 +9,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/story/node"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -227,13 +228,13 @@ func (s *story) writeOpening(about *part, state State, next []NextStep, hypothes
 		if o.Advice, o.Hazard = first.Do, first.Hazard; s.findReboot(about) != nil {
 			o.Advice = downSince + o.Advice
 		}
-		runs := s.node.runtimes
+		runs := s.node.Runtimes
 		for _, command := range first.Commands {
-			o.Commands = append(o.Commands, commandFor(command, runs))
+			o.Commands = append(o.Commands, node.CommandFor(command, runs))
 		}
-		if s.node.talos {
-			if o.Commands = cureForTalos(o.Commands); !strings.Contains(o.Advice, "NODE") {
-				o.Advice = strings.TrimSuffix(o.Advice, ".") + "; " + wantNode + "."
+		if s.node.Talos {
+			if o.Commands = node.CureForTalos(o.Commands); !strings.Contains(o.Advice, "NODE") {
+				o.Advice = strings.TrimSuffix(o.Advice, ".") + "; " + node.WantNode + "."
 			}
 		}
 	case len(next) > 0:
@@ -307,7 +308,7 @@ func (s *story) explainVerdict(about *part, hypotheses []rules.Hypothesis) strin
 		if unseen := listUnseen(about, hypotheses); len(unseen) > 0 {
 			said = append(said, fmt.Sprintf(notSeen, strings.Join(unseen, "; ")))
 		} else if len(about.Missing) > 0 {
-			said = append(said, fmt.Sprintf(whatLacks, DescribeSource(askOnly(about.Missing[0], s.node.runtimes).Source)))
+			said = append(said, fmt.Sprintf(whatLacks, DescribeSource(node.AskOnly(about.Missing[0], s.node.Runtimes).Source)))
 		}
 	}
 	for _, a := range about.Contradictions {

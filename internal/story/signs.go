@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/story/node"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -751,7 +752,7 @@ func takesCPU(e *event.Event) bool {
 // ended, and has a thread that does not.
 func isBusyDaemon(e *event.Event) bool {
 	ended := strings.HasPrefix(e.FieldText(event.FieldState), "Z")
-	return (e.IDs.PID == 1 || e.Component == "kubelet" || isRuntime(e.Component) || ended) && takesCPU(e)
+	return (e.IDs.PID == 1 || e.Component == "kubelet" || node.IsRuntime(e.Component) || ended) && takesCPU(e)
 }
 
 // isFull says whether a percentage has reached what leaves no room to work.

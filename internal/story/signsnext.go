@@ -8,6 +8,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story/node"
 )
 
 // afterSign is what to look at where a sign of these kinds is all that is known.
@@ -57,7 +58,7 @@ func (n *nextChooser) addForSigns() {
 			m := rules.Missing{Source: a.source, Command: a.command}
 			switch {
 			case a.command == readDaemonLogs && n.talos:
-				m.Command, m.Note = readTalosLogs, wantNode
+				m.Command, m.Note = readTalosLogs, node.WantNode
 			case a.command == listClients:
 				m.Note = wantClients
 			}
@@ -183,7 +184,7 @@ func (n *nextChooser) addLastWords() {
 		default:
 			continue
 		}
-		if unit == "" || !isRuntime(program) || killedFromOutside.MatchString(how) || n.hasWhole(program+".log") {
+		if unit == "" || !node.IsRuntime(program) || killedFromOutside.MatchString(how) || n.hasWhole(program+".log") {
 			continue
 		}
 		n.addMissing([]rules.Missing{{Source: program + ".log", Command: fmt.Sprintf(readUnitLog, unit, unit), Note: wantLastWords}})
@@ -263,7 +264,7 @@ func (n *nextChooser) hasOpenStop() bool {
 // hasUnheldLock says that a goroutine of a runtime waits for a lock of which the dump shows no
 // holder: a whole dump may.
 func (n *nextChooser) hasUnheldLock() bool {
-	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return e.Kind == event.KindLockQueue && isRuntime(e.Component) })
+	return slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return e.Kind == event.KindLockQueue && node.IsRuntime(e.Component) })
 }
 
 // hasWhole says that the input holds a source, or one of several, as its writer wrote it, or that

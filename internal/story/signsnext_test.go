@@ -11,6 +11,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/story/node"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -212,22 +213,8 @@ func TestTalosHasItsOwnCommands(t *testing.T) {
 		require.NotEmpty(t, r.Next)
 		for _, step := range r.Next {
 			require.Contains(t, step.Command, "talosctl -n NODE ")
-			require.Equal(t, wantNode, step.Note)
+			require.Equal(t, node.WantNode, step.Note)
 		}
-	}
-}
-
-// TestTalosIsKnownByItsKernelLog holds that lines of talosctl dmesg tell of Talos, and those of
-// dmesg do not.
-func TestTalosIsKnownByItsKernelLog(t *testing.T) {
-	for text, want := range map[string]bool{
-		" kern: warning: [2026-02-14T20:47:48.866114207Z]: overlayfs: failed to get redirect (-5)": true,
-		"kern:     err: [2026-01-01T23:32:07.505474078Z]: nvme nvme1: Device not ready":            true,
-		"kern  :err   : 2026-01-01T23:32:07,505474+00:00 nvme nvme1: Device not ready":             false,
-		"kern  :err   : [ 8210.505474] nvme nvme1: Device not ready":                               false,
-		"kern: it is [not]: so": false,
-	} {
-		require.Equal(t, want, isFromTalosctl(text), text)
 	}
 }
 
@@ -304,20 +291,6 @@ func TestDiskLeadsToItsMounts(t *testing.T) {
 	mounted := ev("fact", when(1), func(e *event.Event) { e.Source = "mounts" })
 	require.NotEqual(t, listDisks, evaluate(catalog, line(failing("dm-4"), mounted)).Opening.Command)
 	require.NotEqual(t, listDisks, evaluate(catalog, line(failing("overlay"))).Opening.Command)
-}
-
-// TestCureForTalos holds that the first step of a cure needs no shell on Talos, and asks once for
-// each service.
-func TestCureForTalos(t *testing.T) {
-	const kubectl, client = "kubectl get nodes", "timeout 20 talosctl -n NODE service cri"
-	require.Equal(t, []string{
-		"timeout 60 talosctl -n NODE service kubelet; timeout 60 talosctl -n NODE logs kubelet --tail 100",
-		"timeout 60 talosctl -n NODE service cri; timeout 60 talosctl -n NODE logs cri --tail 100",
-		"timeout 60 talosctl -n NODE dmesg | tail -n 200", kubectl, client,
-	}, cureForTalos([]string{
-		"timeout 10 systemctl status kubelet --no-pager -l", "timeout 30 journalctl -u kubelet -n 100 --no-pager",
-		"timeout 30 journalctl -u containerd -n 60 --no-pager", "cat /proc/pressure/io", kubectl, client,
-	}))
 }
 
 // TestAfterCounts: a number that somebody counted asks of what the many are, once; one that is no

@@ -13,6 +13,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
+	"github.com/plegdiag/plegdiag/internal/story/node"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -66,12 +67,12 @@ func spreadEvents(events []*event.Event) []*event.Event {
 }
 
 // Tell gives the findings of a catalogue's rules their parts in what happened on a timeline, of the
-// node that FindNode found in it. It changes neither; the result shares their quotes and events, of
-// each step at most maxStepEvents.
-func Tell(catalog *language.Catalog, tl *timeline.Timeline, node Node, answers rules.Result) Result {
+// node that [node.Find] found in it. It changes neither; the result shares their quotes and events,
+// of each step at most maxStepEvents.
+func Tell(catalog *language.Catalog, tl *timeline.Timeline, of node.Node, answers rules.Result) Result {
 	s := newStory(catalog, tl, answers.Findings)
 	s.more = answers.More
-	s.node = node
+	s.node = of
 	result := Result{
 		RuledOut: answers.RuledOut, NotEvaluable: answers.NotEvaluable,
 		AskedFacts: answers.AskedFacts, Hypotheses: answers.Hypotheses, Exposed: answers.Exposed, Forecasts: answers.Forecasts,
@@ -98,6 +99,7 @@ func Tell(catalog *language.Catalog, tl *timeline.Timeline, node Node, answers r
 	result.Opening = s.writeOpening(about, state, result.Next, result.Hypotheses)
 	result.Headline, result.Opening.Short = s.writeHeadlines(about, state, signs, result.Suspects)
 	result.Episodes = s.describeEpisodes(about)
+	result.addSuspects()
 	result.Opening.Episode = s.numberEpisode(about, result.Episodes)
 	for _, p := range s.parts {
 		if p.Role == language.Root {
@@ -116,9 +118,9 @@ func Tell(catalog *language.Catalog, tl *timeline.Timeline, node Node, answers r
 		}
 		result.Findings = append(result.Findings, p.Finding)
 	}
-	if s.node.windows {
+	if s.node.Windows {
 		result.useWindowsCommands()
-	} else if u := s.node.units; u.kubelet != "" {
+	} else if u := s.node.Units; u.Kubelet != "" {
 		result.nameUnits(u)
 	}
 	return result
@@ -149,7 +151,7 @@ type story struct {
 	episodes  []episode
 	last      time.Time       // see findLastMoment; zero until asked for
 	dropped   map[string]bool // rules of possible findings that are only weighed here
-	node      Node
+	node      node.Node
 	others    bool // what to collect next is asked for by other hypotheses than that of the headline
 }
 

@@ -263,6 +263,24 @@ func TestNext(t *testing.T) {
 	require.Empty(t, evaluate(synthetic(t), tl).Next, "the cause is named")
 }
 
+// TestSuspectStuckShim: a shim that never answers is suspected before a call that only lasted.
+func TestSuspectStuckShim(t *testing.T) {
+	events := []event.Event{
+		ev("cri.call", from(10, 190), container(idA), field("method", "StopContainer")),
+		ev("kubelet.cri-error", when(60), container(idB), field("method", "ExecSync"), field("deadline", "true")),
+	}
+	for i := range 5 {
+		events = append(events, ev("containerd.state-timeout", when(float64(30+10*i)), container(idB)))
+	}
+	tl := line(events...)
+	tl.Stalls = []timeline.Stall{stall()}
+	r := evaluate(synthetic(t), tl)
+	require.Len(t, r.Suspects, 2)
+	require.Equal(t, "container "+idB[:12]+": its shim did not answer State (5×); ExecSync ran into its deadline", r.Suspects[0].String())
+	require.Equal(t, "container "+idA[:12]+": StopContainer lasted 3m0s", r.Suspects[1].String())
+	require.Equal(t, r.Suspects[0].String(), r.Episodes[0].Suspect)
+}
+
 func TestSuspects(t *testing.T) {
 	tl := line(
 		ev("kubelet.cri-error", when(120), container(idB), field("method", "ContainerStatus"), field("deadline", "true")),
@@ -281,7 +299,7 @@ func TestSuspects(t *testing.T) {
 		require.NotEmpty(t, s.Evidence)
 	}
 	require.Equal(t, []string{
-		"container " + idA[:12] + ": StopContainer did not end",
+		"container " + idA[:12] + ": StopContainer did not end; relist waited for ContainerStatus, which ran into its deadline",
 		"container " + idB[:12] + ": relist waited for ContainerStatus, which ran into its deadline",
 	}, said)
 	require.Contains(t, r.Headline, "; suspect: container "+idA[:12]+": StopContainer did not end")

@@ -21,6 +21,7 @@ type Suspect struct {
 	ID       string // the id as it was written; of a pod namespace/name
 	Why      string
 	Evidence []event.Quote // at most maxSuspectQuotes
+	kind     event.Kind    // of the first sign
 }
 
 // String is the suspect in half a sentence.
@@ -36,6 +37,7 @@ func (s Suspect) String() string {
 const (
 	maxSuspects      = 3 // per stall
 	maxSuspectQuotes = 2
+	manyTimeouts     = 3    // of one shim; a busy node lets one or two of them pass
 	maxCounted       = 1000 // signs per stall: calls that never end are near all later stalls
 )
 
@@ -59,15 +61,33 @@ type suspectEvent struct {
 
 // signKey is what the events of one sign have in common.
 type signKey struct {
-	id   string
-	rank int
+	id  string
+	why *suspicion
 }
 
-// sign is what the events of one rank say against one container, sandbox or pod in one stall.
+// sign is what the events of one suspicion say against one container, sandbox or pod in one stall.
 type sign struct {
 	first  *suspectEvent // says why
 	count  int
 	quoted [maxSuspectQuotes]*event.Event // the first with a line; nil for no more
+}
+
+// rank is how little a sign is worth, 0 for the most. A shim that does not answer State again and
+// again is stuck: calls that last are as often held up by it.
+func (g *sign) rank() int {
+	if g.first.event.Kind == event.KindStateTimeout && g.count >= manyTimeouts {
+		return ofRelist.rank
+	}
+	return g.first.why.rank
+}
+
+// describe says what a sign speaks of, and how often.
+func (g *sign) describe() string {
+	text := g.first.why.describe(g.first.event)
+	if g.count > 1 {
+		text += fmt.Sprintf(" (%d×)", g.count)
+	}
+	return text
 }
 
 // evidence are the lines of a sign.
@@ -113,7 +133,7 @@ func (s *story) listSuspectEvents() ([]suspectEvent, []sign) {
 		if id == "" {
 			continue
 		}
-		key := signKey{id, why.rank}
+		key := signKey{id, why}
 		number, known := numbers[key]
 		if !known {
 			number = len(numbers)
@@ -157,6 +177,9 @@ func (s *story) countSigns(stall int, near []*suspectEvent, room []sign) []sign 
 // markRooted says of every stall whether it has a root.
 func (s *story) markRooted() []bool {
 	rooted := make([]bool, len(s.timeline.Stalls))
+	for stall := range s.findAlike() {
+		rooted[stall] = true
+	}
 	for _, p := range s.parts {
 		if p.Role == language.Root {
 			for _, stall := range p.stalls {
@@ -181,7 +204,7 @@ func (s *story) findSuspicion(e *event.Event) *suspicion {
 }
 
 // ofRelist is the call that a relist waited for.
-var ofRelist = suspicion{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 2, false, "relist waited for {method}, which ran into its deadline"}
+var ofRelist = suspicion{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 1, false, "relist waited for {method}, which ran into its deadline"}
 
 // isOfRelist says that a call which relist makes ran into its deadline, and began as a stall did.
 func (s *story) isOfRelist(e *event.Event) bool {
@@ -232,25 +255,44 @@ func (s *suspicion) describe(e *event.Event) string {
 	return strings.ReplaceAll(text, "{method}", e.FieldText(event.FieldMethod))
 }
 
-// chooseSuspects returns the suspects of which the signs are worth most, or else are most frequent.
+// chooseSuspects returns the suspects of which the signs are worth most, or else are of the most
+// kinds, or else are most frequent. A second sign of another kind is said, too.
 func chooseSuspects(stall int, signs []sign) []Suspect {
+	kinds := map[string][]event.Kind{} // by container, sandbox or pod
+	for i := range signs {
+		id, kind := signs[i].first.id, signs[i].first.event.Kind
+		if !slices.Contains(kinds[id], kind) {
+			kinds[id] = append(kinds[id], kind)
+		}
+	}
 	slices.SortStableFunc(signs, func(a, b sign) int {
-		return cmp.Or(cmp.Compare(a.first.why.rank, b.first.why.rank), cmp.Compare(b.count, a.count))
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(len(kinds[b.first.id]), len(kinds[a.first.id])), cmp.Compare(b.count, a.count))
 	})
 	var chosen []Suspect
 	for i := range signs {
-		g, a := &signs[i], signs[i].first
-		if len(chosen) == maxSuspects {
-			break
+		g, about := &signs[i], signs[i].first
+		n := slices.IndexFunc(chosen, func(o Suspect) bool { return o.ID == about.id })
+		switch {
+		case n < 0 && len(chosen) < maxSuspects:
+			chosen = append(chosen, Suspect{Stall: stall, What: about.what, ID: about.id, Why: g.describe(), Evidence: g.evidence(), kind: about.event.Kind})
+		case n >= 0 && chosen[n].kind != about.event.Kind && !strings.Contains(chosen[n].Why, secondSign):
+			chosen[n].addSign(g)
 		}
-		if slices.ContainsFunc(chosen, func(o Suspect) bool { return o.ID == a.id }) {
-			continue
-		}
-		why := a.why.describe(a.event)
-		if g.count > 1 {
-			why += fmt.Sprintf(" (%d×)", g.count)
-		}
-		chosen = append(chosen, Suspect{Stall: stall, What: a.what, ID: a.id, Why: why, Evidence: g.evidence()})
 	}
 	return chosen
 }
+
+// addSign adds a second sign: before the first one where that is a call that waited, and so says
+// less.
+func (s *Suspect) addSign(g *sign) {
+	why, lines := s.Why, s.Evidence
+	s.Why, s.Evidence = why+secondSign+g.describe(), append(firstOf(lines), firstOf(g.evidence())...)
+	if s.kind == event.KindCRIError {
+		s.Why, s.Evidence = g.describe()+secondSign+why, append(firstOf(g.evidence()), firstOf(lines)...)
+	}
+}
+
+func firstOf(lines []event.Quote) []event.Quote { return lines[:min(len(lines), 1):min(len(lines), 1)] }
+
+// secondSign joins two reasons for which something is suspected.
+const secondSign = "; "

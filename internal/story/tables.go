@@ -66,12 +66,12 @@ const longCall = timeline.CallLimit / 2
 var pastDeadline = map[event.Key]string{event.FieldDeadline: "true"}
 
 // suspicions are asked in this order; the first that takes an event counts. A lock held for a
-// container beats a call that did not end, and that beats calls that ran into their deadlines. Of
-// those relist's own come first, where one began with the stall.
+// container beats the call that relist itself waited for, and a shim that is stuck. Calls that did
+// not end come next, then others that ran into their deadlines.
 var suspicions = []suspicion{
 	{eventSort{kind: event.KindLockHeld}, 0, false, "its lock is held while others wait"},
-	{eventSort{kind: event.KindCRICall, least: longCall, fields: map[event.Key]string{event.FieldOpen: "true"}}, 1, false, "{method} did not end"},
-	{eventSort{kind: event.KindCRICall, least: longCall}, 1, false, "{method} lasted {duration}"},
+	{eventSort{kind: event.KindCRICall, least: longCall, fields: map[event.Key]string{event.FieldOpen: "true"}}, 2, false, "{method} did not end"},
+	{eventSort{kind: event.KindCRICall, least: longCall}, 2, false, "{method} lasted {duration}"},
 	{eventSort{kind: event.KindStateTimeout}, 3, true, "its shim did not answer State"},
 	{eventSort{kind: event.KindDeleteFailed, fields: pastDeadline}, 3, false, "its shim did not answer Delete"},
 	{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 3, false, "{method} ran into its deadline"},
@@ -246,7 +246,6 @@ const (
 	wantImages       = "POD and NAMESPACE are those of the container; no registry has an image whose name is wrong, and one that is private wants a secret"
 	wantPending      = "POD and NAMESPACE are those of the pod; no node was found for it, so that no kubelet has a part in it yet"
 	wantPluginLog    = "the plugin is a client of this daemon, and the daemon of the API server: one of them did not do its part"
-	wantNode         = "NODE is the address of the node"
 	wantRunning      = "twice, 20 s apart: a goroutine that runs in both is what takes the CPU"
 	wantWhole        = "the input has a piece of it"
 	wantXid          = "its lines with NVRM tell of the driver, those with Xid of a fault of a GPU"

@@ -12,6 +12,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/rules/catalog"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/rules/shell"
+	"github.com/plegdiag/plegdiag/internal/story/node"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -85,7 +86,7 @@ func TestEveryQuestionIsAsked(t *testing.T) {
 		if len(tl.Coverage) == 0 || tl.Coverage[0].Source != "list" {
 			tl.Stalls[0].Phase = timeline.PhaseUnknown
 		}
-		for _, n := range Tell(&language.Catalog{}, tl, FindNode(tl), rules.Result{}).Next {
+		for _, n := range Tell(&language.Catalog{}, tl, node.Find(tl), rules.Result{}).Next {
 			asked[n.Command] = true
 		}
 	}

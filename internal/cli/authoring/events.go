@@ -8,7 +8,8 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/cli"
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/report"
+	"github.com/plegdiag/plegdiag/internal/report/listing"
+	"github.com/plegdiag/plegdiag/internal/report/show"
 )
 
 func newRulesEvents(s cli.Streams) *cobra.Command {
@@ -43,11 +44,11 @@ func rulesEvents(s cli.Streams, name, format string) error {
 	var err error
 	switch {
 	case format == "json":
-		err = report.EventsJSON(out, kinds, report.Options{Version: s.Version})
+		err = listing.EventsJSON(out, kinds, show.Options{Version: s.Version})
 	case string(kinds[0].Kind) == name:
-		err = report.EventKind(out, &kinds[0])
+		err = listing.EventKind(out, &kinds[0])
 	default:
-		err = report.EventTable(out, kinds)
+		err = listing.EventTable(out, kinds)
 	}
 	if err != nil {
 		return err

@@ -1,5 +1,6 @@
-// Package listing shows goroutine dumps and traces of system calls as they are, without an
-// incident: what the commands stacks and syscalls print, for people and for programs.
+// Package listing shows goroutine dumps, traces of system calls and kinds of events as they are,
+// without an incident: what the commands stacks, syscalls and rules events print, for people and
+// for programs.
 package listing
 
 import (

@@ -1,4 +1,4 @@
-package report
+package listing
 
 import (
 	"fmt"
@@ -14,7 +14,7 @@ import (
 const EventsSchema = "plegdiag.events/v1"
 
 // EventsJSON writes declarations of kinds of events for programs. Lists are never null.
-func EventsJSON(w io.Writer, kinds []event.KindInfo, o Options) error {
+func EventsJSON(w io.Writer, kinds []event.KindInfo, o show.Options) error {
 	return show.EncodeJSON(w, document.KindList{
 		Schema: EventsSchema, Tool: show.Tool{Version: o.Version},
 		Kinds: show.Rows(kinds, func(k *event.KindInfo) document.Kind {

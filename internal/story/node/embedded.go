@@ -1,4 +1,4 @@
-package story
+package node
 
 import (
 	"regexp"
@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/rules"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // embedder is a program that holds a kubelet, mostly a containerd, too.
@@ -27,25 +27,25 @@ var embedders = []embedder{
 	{[]string{"/run/k3s/containerd/containerd.sock"}, "'k3s*' -u 'rke2-*'", "'k3s*' -u 'rke2-*'", "/var/lib/rancher/*/agent/containerd/containerd.log"},
 }
 
-// units are what commands name in place of the kubelet's and containerd's units; empty where they
-// have their own.
-type units struct{ kubelet, runtime, log string }
+// Units are what commands name in place of the kubelet's and containerd's units, and the file of
+// containerd's log. They are empty where both have their own.
+type Units struct{ Kubelet, Runtime, Log string }
 
 // findUnits returns the units of the kubelet and of containerd where they are others than their
 // own: as systemd names them, else by who signs their lines, or by the socket.
-func (s *story) findUnits() units {
-	for _, e := range s.timeline.Events {
+func findUnits(tl *timeline.Timeline) Units {
+	for _, e := range tl.Events {
 		if unit := strings.TrimSuffix(e.FieldText(event.FieldUnit), ".service"); unit != "" && e.FieldText(event.FieldDaemon) == "kubelet" {
 			if unit == "kubelet" {
-				return units{}
+				return Units{}
 			}
 			return unitsOf(unit)
 		}
 	}
-	if m := s.findEmbedder(); m != nil {
-		return units{m.kubelet, m.runtime, m.log}
+	if m := findEmbedder(tl); m != nil {
+		return Units{m.kubelet, m.runtime, m.log}
 	}
-	return units{}
+	return Units{}
 }
 
 // maxEmbedded bounds the events that are asked for an embedder: it signs all of its lines, and a
@@ -53,9 +53,9 @@ func (s *story) findUnits() units {
 const maxEmbedded = 5000
 
 // findEmbedder returns the first of the embedders that a line shows; nil where none does.
-func (s *story) findEmbedder() *embedder {
+func findEmbedder(tl *timeline.Timeline) *embedder {
 	found, asked := len(embedders), 0
-	for _, e := range s.timeline.Events {
+	for _, e := range tl.Events {
 		if e.Component != "kubelet" && e.Component != "containerd" && e.Component != "shim" || len(e.Evidence) == 0 {
 			continue
 		}
@@ -76,13 +76,13 @@ func (s *story) findEmbedder() *embedder {
 }
 
 // unitsOf are the units beside one that holds a kubelet.
-func unitsOf(kubelet string) units {
-	u := units{kubelet: kubelet}
+func unitsOf(kubelet string) Units {
+	u := Units{Kubelet: kubelet}
 	for _, m := range embedders {
 		program, _, _ := strings.Cut(strings.Trim(m.kubelet, "'"), "*")
 		if strings.HasPrefix(kubelet, program) {
-			if u.runtime, u.log = m.runtime, m.log; m.runtime == m.kubelet {
-				u.runtime = kubelet
+			if u.Runtime, u.Log = m.runtime, m.log; m.runtime == m.kubelet {
+				u.Runtime = kubelet
 			}
 			return u
 		}
@@ -111,7 +111,7 @@ func holdsSign(line, sign string) bool {
 }
 
 // isEmbedded says that containerd has no unit of its own name.
-func (u units) isEmbedded() bool { return u.runtime != "" }
+func (u Units) isEmbedded() bool { return u.Runtime != "" }
 
 // Where a command names the unit of the kubelet, of containerd, or of all runtimes.
 var (
@@ -121,20 +121,15 @@ var (
 	ofJournals = regexp.MustCompile(`^timeout \d+ journalctl -u containerd (?:-u \w+ )*-o export\b[^|;]*$`)
 )
 
-// nameUnits puts the names of the units into all commands.
-func (r *Result) nameUnits(u units) {
-	r.rewriteCommands(func(command string) string { return u.rename(command) })
-}
-
-// rename puts the names of the units into a command. The whole log of a runtime is a file where its
+// Rename puts the names of the units into a command. The whole log of a runtime is a file where its
 // unit has none.
-func (u units) rename(command string) string {
-	if u.log != "" && ofJournals.MatchString(command) {
-		return "timeout 60 tail -n 20000 " + u.log + " > containerd.log"
+func (u Units) Rename(command string) string {
+	if u.Log != "" && ofJournals.MatchString(command) {
+		return "timeout 60 tail -n 20000 " + u.Log + " > containerd.log"
 	}
-	command = replaceUnit(command, ofKubelet, u.kubelet)
+	command = replaceUnit(command, ofKubelet, u.Kubelet)
 	if u.isEmbedded() {
-		command = replaceUnit(command, ofRuntime, u.runtime)
+		command = replaceUnit(command, ofRuntime, u.Runtime)
 	}
 	return unitTwice.ReplaceAllStringFunc(command, func(pair string) string {
 		if one, two, _ := strings.Cut(pair, " -u "); one == "-u "+two {
@@ -156,47 +151,4 @@ func replaceUnit(command string, of *regexp.Regexp, unit string) string {
 		}
 		return before + unit
 	})
-}
-
-// rewriteCommands changes all commands of a result, without touching what it shares with the
-// answers.
-func (r *Result) rewriteCommands(rewrite func(command string) string) {
-	change := func(command string) string {
-		if command == "" {
-			return ""
-		}
-		return rewrite(command)
-	}
-	all := func(missing []rules.Missing) []rules.Missing {
-		missing = slices.Clone(missing)
-		for i := range missing {
-			missing[i].Command = change(missing[i].Command)
-		}
-		return missing
-	}
-	lines := func(commands []string) []string {
-		commands = slices.Clone(commands)
-		for i := range commands {
-			commands[i] = change(commands[i])
-		}
-		return commands
-	}
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		f.Missing, f.Remediation.Now = all(f.Missing), slices.Clone(f.Remediation.Now)
-		for j := range f.Remediation.Now {
-			f.Remediation.Now[j].Commands = lines(f.Remediation.Now[j].Commands)
-		}
-	}
-	r.Hypotheses, r.NotEvaluable = slices.Clone(r.Hypotheses), slices.Clone(r.NotEvaluable)
-	for i := range r.Hypotheses {
-		r.Hypotheses[i].Undecided = all(r.Hypotheses[i].Undecided)
-	}
-	for i := range r.NotEvaluable {
-		r.NotEvaluable[i].Missing = all(r.NotEvaluable[i].Missing)
-	}
-	for i := range r.Next {
-		r.Next[i].Command = change(r.Next[i].Command)
-	}
-	r.Opening.Command, r.Opening.Commands = change(r.Opening.Command), lines(r.Opening.Commands)
 }
