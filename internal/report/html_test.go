@@ -79,6 +79,26 @@ func TestPageIsBounded(t *testing.T) {
 	}
 }
 
+// TestManyIncidentsAreFolded holds that the first incidents of a bundle are listed, and the others
+// one click away: the picture is what to see next.
+func TestManyIncidentsAreFolded(t *testing.T) {
+	for count, want := range map[int]string{9: "", 10: "2 more", 40: "32 more"} {
+		inc := proven()
+		inc.Result.Episodes = inc.Result.Episodes[:1] // of the headline
+		for i := 1; i < count; i++ {
+			start := inc.Window.Start.Add(time.Duration(i) * time.Hour)
+			inc.Result.Episodes = append(inc.Result.Episodes, story.Episode{Window: timeline.Window{Start: start, End: start.Add(time.Minute)}})
+		}
+		var out bytes.Buffer
+		require.NoError(t, report.HTML(&out, inc, report.Options{}))
+		page := out.String()
+		require.Contains(t, page, fmt.Sprintf("%d incidents in this bundle", count))
+		folded := strings.Contains(page, `<ol start="9">`)
+		require.Equal(t, want != "", folded, count)
+		require.Contains(t, page, "<summary>"+want)
+	}
+}
+
 // Goroutines are counted by what they wait for, in typed fields: two sentences about one lock are
 // one group, and one sentence about two locks is two.
 func TestGoroutinesGroupByFields(t *testing.T) {

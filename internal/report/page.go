@@ -69,30 +69,49 @@ func writeCommands(w *html.Writer, commands []string) {
 	w.Put("</pre>")
 }
 
+// openEpisodes is how many incidents of a bundle are listed before the rest is folded: the picture
+// of the one that the headline is about stands below.
+const openEpisodes = 8
+
 func (p *page) writeEpisodes(w *html.Writer) {
 	if len(p.Episodes) == 0 {
 		return
 	}
 	w.Put(`<section class="episodes"><h2>{} incidents in this bundle</h2><ol>
-`, len(p.Episodes))
-	for i := range p.Episodes {
-		e := &p.Episodes[i]
-		w.Put("<li>")
-		if e.Open {
-			w.Put(`<b class="live">still going on</b> `)
-		}
-		w.Put(`<span class="at">{}</span>: `, e.Window)
-		w.PutNonEmpty(`<span class="badge">{}</span> `, e.Verdict)
-		if e.Finding != 0 {
-			w.Put(`<a href="#f{}">{}</a>`, e.Finding, prose(e.Cause))
-		} else {
-			w.Put("{}", prose(e.Cause))
-		}
-		w.Put("</li>\n")
+`, len(p.Episodes)+p.EpisodesLeft)
+	first, folded := p.Episodes, []episodeLine(nil)
+	if len(first) > openEpisodes+1 {
+		first, folded = first[:openEpisodes], first[openEpisodes:]
+	}
+	for i := range first {
+		first[i].write(w)
 	}
 	w.Put("</ol>")
+	if len(folded) > 0 {
+		w.Put(`<details class="more"><summary>{} more</summary><ol start="{}">
+`, len(folded), openEpisodes+1)
+		for i := range folded {
+			folded[i].write(w)
+		}
+		w.Put("</ol></details>")
+	}
 	w.PutLeftOut(p.EpisodesLeft)
 	w.Put("</section>\n")
+}
+
+func (e *episodeLine) write(w *html.Writer) {
+	w.Put("<li>")
+	if e.Open {
+		w.Put(`<b class="live">still going on</b> `)
+	}
+	w.Put(`<span class="at">{}</span>: `, e.Window)
+	w.PutNonEmpty(`<span class="badge">{}</span> `, e.Verdict)
+	if e.Finding != 0 {
+		w.Put(`<a href="#f{}">{}</a>`, e.Finding, prose(e.Cause))
+	} else {
+		w.Put("{}", prose(e.Cause))
+	}
+	w.Put("</li>\n")
 }
 
 func (p *page) writePicture(w *html.Writer) {
