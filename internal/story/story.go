@@ -386,13 +386,29 @@ func (s *story) listEpisodes() {
 	}
 }
 
-// isOverBefore says that a part belongs to no stall, that its recovery was seen, and that a stall
-// or another cause begins after it: two incidents in a row.
+// isOverBefore says that a part belongs to no stall, that its recovery or the end of its cause was
+// seen, and that a stall or another cause begins after it: two incidents in a row.
 func (s *story) isOverBefore(p *part) bool {
 	over := p.findRecovery()
+	if end := p.findEnd(); over.IsZero() && !end.IsZero() {
+		over = end.Add(calmTime)
+	}
 	return p.past || len(p.stalls) == 0 && !over.IsZero() && slices.ContainsFunc(s.parts, func(other *part) bool {
 		return other.eligible && other.Verdict >= language.Likely && other.Cause.Start.After(over)
 	})
+}
+
+// findEnd is when a cause that lasted was seen to end, where nothing of its part was seen later;
+// zero for any other.
+func (p *part) findEnd() time.Time {
+	for _, step := range p.Chain {
+		for _, e := range step.Events {
+			if step.Role == "cause" && !e.Open && e.Duration() > 0 && e.End.T.Equal(p.End) {
+				return p.End
+			}
+		}
+	}
+	return time.Time{}
 }
 
 // findRecovery is when the chain of a part shows that it was over; zero where it does not.

@@ -424,7 +424,8 @@ func (r *Rule) rateBestJoin(a, b int) int {
 const loose = 10 * time.Minute
 
 // addImpliedTies adds an edge between every two steps that no edge and no bind ties,
-// directly or through others: their events could else be of any container at any time.
+// directly or through others: their events could else be of any container at any time. A step that
+// gathers begins there, and is told to the end of its row.
 func (c *compiler) addImpliedTies() {
 	group := make([]int, len(c.rule.Steps))
 	for i := range group {
@@ -451,8 +452,17 @@ func (c *compiler) addImpliedTies() {
 				c.rule.Compiled.Ties = append(c.rule.Compiled.Ties, Tie{
 					Edge: -1, From: from, To: to, Shared: true, Overlap: loose, Best: c.rule.rateBestJoin(from, to),
 				})
+				c.followRow(from)
+				c.followRow(to)
 			}
 		}
+	}
+}
+
+// followRow lets a step that gathers events go on beyond an implied tie.
+func (c *compiler) followRow(step int) {
+	if s := &c.rule.Steps[step]; s.All && s.Compiled.GoesOn == 0 {
+		s.Compiled.GoesOn = loose
 	}
 }
 
