@@ -25,7 +25,7 @@ const maxNodes = 500_000
 // maxBetter bounds the search for a match that is better than the best and no surer, in events
 // tried since that was found: of a hundred incidents that are alike one shows the cause as well as
 // another.
-const maxBetter = 5_000
+const maxBetter = 1_000
 
 // none is the choice of a step without an event.
 const none = -1
