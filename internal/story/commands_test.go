@@ -81,6 +81,36 @@ func TestEndedRuntime(t *testing.T) {
 	}
 }
 
+// TestRefusedOnce: a runtime that refused clients while it was started again is asked for its
+// goroutines, and one that refuses at the end is not.
+func TestRefusedOnce(t *testing.T) {
+	refused := ev("runtime.socket-refused", when(10))
+	writes := ev("cri.call", when(20), field("method", "ListContainers"))
+	writes.Component = "containerd"
+	for _, c := range []struct {
+		events []event.Event
+		want   bool
+	}{{[]event.Event{refused}, true}, {[]event.Event{refused, writes}, false}, {[]event.Event{writes, refused}, true}} {
+		require.Equal(t, c.want, (&story{timeline: &timeline.Timeline{Events: pointersTo(c.events...)}}).isRuntimeDead(&rules.Result{}))
+	}
+}
+
+// TestWhenItHangsAgain: what shows a hang only while it lasts is to be collected in the next one,
+// where relist works again.
+func TestWhenItHangsAgain(t *testing.T) {
+	n := &nextChooser{steps: []NextStep{
+		{Missing: rules.Missing{Command: dumpContainerd, Note: whileHanging}}, {Missing: rules.Missing{Command: dumpContainerd, Note: "twice"}},
+		{Missing: rules.Missing{Command: readKernelLog, Note: "whole"}},
+	}}
+	n.waitForHang()
+	require.Equal(t, []string{whenAgain, whenAgain + "; twice", "whole"}, []string{n.steps[0].Note, n.steps[1].Note, n.steps[2].Note})
+	past := stall()
+	s := &story{timeline: &timeline.Timeline{Stalls: []timeline.Stall{past}}}
+	require.True(t, s.isOver())
+	s.timeline.Stalls[0].Open = true
+	require.False(t, s.isOver())
+}
+
 // TestWindows: a node with Windows gets no command of Linux.
 func TestWindows(t *testing.T) {
 	wish := []rules.Missing{{Source: "kubelet.log", Command: readKubeletLog}}

@@ -81,8 +81,32 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 	if state == Unrecognised {
 		n.addMissing([]rules.Missing{{Source: "collect", Command: collectAll, Note: wantAll}})
 	}
+	if state == Stalled && s.isOver() {
+		n.waitForHang()
+	}
 	return n.steps
 }
+
+// isOver says that relist works again after all stalls.
+func (s *story) isOver() bool {
+	return len(s.timeline.Stalls) > 0 && s.complaint == nil && !slices.ContainsFunc(s.timeline.Stalls, func(stall timeline.Stall) bool { return stall.Open })
+}
+
+// waitForHang says of the commands that show what a program waits for that they show it while it
+// hangs only.
+func (n *nextChooser) waitForHang() {
+	for i := range n.steps {
+		if step := &n.steps[i]; asksForDump.MatchString(step.Command) || asksForTrace.MatchString(step.Command) {
+			step.Note = strings.TrimSuffix(whenAgain+"; "+strings.TrimPrefix(step.Note, whileHanging), "; ")
+		}
+	}
+}
+
+// When a command is run: the second is runtime-latency's note.
+const (
+	whenAgain    = "when it hangs again"
+	whileHanging = "while it hangs"
+)
 
 // collectAll is what shows how a node is where the input does not.
 const collectAll = "plegdiag collect -o - > node.tgz"
@@ -211,7 +235,23 @@ func sharesSource(a, b string) bool {
 func (s *story) isRuntimeDead(answers *rules.Result) bool {
 	return s.findEnded() != nil || slices.ContainsFunc(answers.Hypotheses, func(h rules.Hypothesis) bool {
 		return h.Verdict >= language.Likely && slices.Contains(deadRuntime, h.Rule)
-	}) || s.hasRuntimeInKernel() || s.hasAny(deadRuntimeSigns...)
+	}) || s.hasRuntimeInKernel() || s.hasAny(deadRuntimeSigns...) || s.isRefused()
+}
+
+// isRefused says that nobody listens at the socket of a runtime, and that nothing shows one later:
+// a restart refuses clients for a second.
+func (s *story) isRefused() (refused bool) {
+	for _, e := range s.timeline.Events {
+		switch {
+		case slices.ContainsFunc(refusals, func(sort eventSort) bool { return sort.fits(e) }):
+			refused = true
+		case !refused || e.Kind == event.KindFact:
+		case e.Kind == event.KindCRIError && e.FieldText(event.FieldDeadline) == "true",
+			slices.Contains(beginnings, e.Kind) && node.IsRuntime(e.FieldText(event.FieldDaemon)), node.IsRuntime(e.Component):
+			refused = false
+		}
+	}
+	return refused
 }
 
 // findEnded is the end of a runtime, or the first call that met nobody at its socket, after which

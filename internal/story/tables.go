@@ -287,17 +287,19 @@ var deadRuntime = []string{"runtime-process-down", "runtime-process-stopped"}
 // ofDisks are the rules that a failing device speaks for, whoever uses it.
 var ofDisks = []string{"block-io-hung-task", "notready-image-fs"}
 
-// deadRuntimeSigns are events by which the runtime cannot react to a signal: nobody listens at its
-// socket, or it sits in the kernel, where the kernel's own stacks say more.
+// refusals are events by which nobody listens at the socket of a runtime, unless it comes back.
+var refusals = []eventSort{
+	{kind: event.KindCommandFailed, fields: map[event.Key]string{event.FieldRefused: "true"}},
+	{kind: event.KindCRIError, fields: map[event.Key]string{event.FieldGone: anyText}},
+	{kind: event.KindRelistFailed, fields: map[event.Key]string{event.FieldGone: anyText}},
+	{kind: event.KindSocketRefused},
+}
+
+// deadRuntimeSigns are events by which the runtime cannot react to a signal: it sits in the kernel,
+// where the kernel's own stacks say more, or is held.
 var deadRuntimeSigns = listDeadRuntimeSigns()
 
-func listDeadRuntimeSigns() []eventSort {
-	signs := []eventSort{
-		{kind: event.KindCommandFailed, fields: map[event.Key]string{event.FieldRefused: "true"}},
-		{kind: event.KindCRIError, fields: map[event.Key]string{event.FieldGone: anyText}},
-		{kind: event.KindRelistFailed, fields: map[event.Key]string{event.FieldGone: anyText}},
-		{kind: event.KindSocketRefused},
-	}
+func listDeadRuntimeSigns() (signs []eventSort) {
 	for _, name := range []string{"dockerd", "containerd", "crio"} {
 		signs = append(
 			signs, eventSort{kind: event.KindHungTask, fields: map[event.Key]string{event.FieldComm: name}},
