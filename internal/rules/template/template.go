@@ -202,13 +202,16 @@ func (t Template) Expand(s Seen) string {
 	return text
 }
 
+// joinClauses leaves out what a clause before it has said: two steps may be about one event.
 func (t Template) joinClauses(expand func(clause) (string, bool)) string {
 	var out, end string
+	var said []string
 	for _, c := range t {
 		text, ok := expand(c)
-		if !ok {
+		if !ok || slices.ContainsFunc(said, func(before string) bool { return text != "" && strings.HasPrefix(before, text) }) {
 			continue
 		}
+		said = append(said, text)
 		out += end + text
 		end = c.end
 	}

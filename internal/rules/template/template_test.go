@@ -71,6 +71,9 @@ func TestTemplates(t *testing.T) {
 		{"exit", "it exits; such exits: {exit|count}; done", "it exits; done"},
 		{"exit", "it exits; such umounts: {umount|count}", "it exits; such umounts: 2"},
 		{"exit", "{exit|count} exits", "1 exits"},
+		// What was said is not said again.
+		{"", "{cid|id} exits with 137, at {exit.start|time}; {cid|id} exits; done", "40585f73aa00 exits with 137, at 09:30:01; done"},
+		{"", "it exits; it exits late", "it exits; it exits late"},
 		// What a log says is put in as it is: no placeholder, no new line, no clause of its own.
 		{"umount", "umount of {path}, then more", "umount of /run {cid}; {exit.start}, then more"},
 	} {
