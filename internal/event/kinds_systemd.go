@@ -29,6 +29,7 @@ const (
 	KindBusUnreachable    Kind = "dbus.unreachable"
 	KindDaemonStart       Kind = "daemon.start"
 	KindDaemonBoot        Kind = "daemon.boot"
+	KindDaemonStop        Kind = "daemon.stop"
 	KindDaemonRestart     Kind = "daemon.restart"
 	KindCrash             Kind = "daemon.crash"
 	KindForkFailed        Kind = "daemon.fork-failed"
@@ -167,9 +168,12 @@ var systemdKinds = []KindInfo{
 	{Kind: KindDaemonBoot, About: "a runtime begins to work, by its own log, up to the line that it is ready; open when that line is not there", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDaemon, "as containerd"),
 	}},
+	{Kind: KindDaemonStop, About: "a runtime ends because it was told to, by its own log", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDaemon, "as containerd"),
+	}},
 	{Kind: KindDaemonRestart, About: "a daemon is replaced by a new process, from the end of the one to the start of the other", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDaemon, "as containerd"),
-		oneOf(FieldHow, "how the old process ended; asked means that systemd was told to stop it", "asked", "killed", "out-of-memory", "ended", "unknown"),
+		oneOf(FieldHow, "how the old process ended; asked means that systemd, or the daemon itself, was told to", "asked", "killed", "out-of-memory", "ended", "unknown"),
 		text(FieldBy, "the user who asked, where sudo shows it"),
 	}},
 	{Kind: KindCrash, About: "a daemon ends and says why: the Go runtime of one gave up, dbus-daemon could not start; or the kernel ended a program for a fault of its own", IDs: ofLine, Fields: []FieldInfo{

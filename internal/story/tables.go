@@ -142,7 +142,7 @@ var routineKinds = []event.Kind{
 	event.KindKubeletStart, event.KindNodeReady, event.KindContainerDied, event.KindKillUnwanted, event.KindRestartWanted,
 	event.KindRelist, event.KindSyncLoop, event.KindRuntimeOperation, event.KindTaskExit, event.KindCreated,
 	event.KindRemoved, event.KindCleanedUp, event.KindShimStart, event.KindShimGone, event.KindDumpWritten,
-	event.KindScopeStart, event.KindUnit, event.KindUnitStart, event.KindUnitStop, event.KindDaemonStart,
+	event.KindScopeStart, event.KindUnit, event.KindUnitStart, event.KindUnitStop, event.KindDaemonStart, event.KindDaemonStop,
 	event.KindDaemonRestart, event.KindReexec, event.KindOperator, event.KindCount, event.KindMount,
 	event.KindLogLine, event.KindNoise, event.KindLoss, event.KindCollectItem, event.KindStatusGet,
 	event.KindTaskUpdate, event.KindUpdateSync,

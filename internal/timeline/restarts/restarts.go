@@ -82,7 +82,7 @@ func historiesOfDaemons(events []*event.Event) map[string]*daemonHistory {
 			l.starts = append(l.starts, s)
 		case event.KindKubeletStart:
 			of("kubelet").starts = append(of("kubelet").starts, s)
-		case event.KindUnitStop, event.KindUnitExit, event.KindOOMKill:
+		case event.KindUnitStop, event.KindUnitExit, event.KindOOMKill, event.KindDaemonStop:
 			if name := name(); name != "" {
 				of(name).ends = append(of(name).ends, s)
 			}
@@ -246,6 +246,10 @@ func explainEnd(ends []sign) (how, why string) {
 			return "asked", "systemd was told to stop it"
 		case s.Kind == event.KindOOMKill || strings.HasPrefix(what, "oom-kill"):
 			return "out-of-memory", "it was killed for memory"
+		case s.Kind == event.KindDaemonStop:
+			if how == "unknown" {
+				how, why = "asked", "it was told to end"
+			}
 		case s.Kind == event.KindCrash:
 			how, why = "ended", "it crashed"
 		case strings.HasPrefix(what, "killed"), strings.HasPrefix(what, "signal"):

@@ -27,6 +27,22 @@ func TestFindTellsWhenAStoppedDaemonIsBack(t *testing.T) {
 	require.Len(t, MakeFacts(all), 1)
 }
 
+// TestFindKnowsWhoWasToldToEnd: a daemon that says itself that it was told to end needs no line of
+// systemd; one that was killed has not ended by that.
+func TestFindKnowsWhoWasToldToEnd(t *testing.T) {
+	killed := unitEvent(event.KindUnitExit, time.Second)
+	killed.AddFields(event.FieldHow.Text("killed 9/KILL"))
+	told, starts := unitEvent(event.KindDaemonStop, 0), unitEvent(event.KindDaemonBoot, 2*time.Second)
+	for _, c := range []struct {
+		ends []*event.Event
+		how  string
+	}{{[]*event.Event{told}, "asked"}, {[]*event.Event{told, killed}, "killed"}, {[]*event.Event{told, unitEvent(event.KindUnitExit, time.Second)}, "asked"}} {
+		all := Find(append(c.ends, starts))
+		require.Len(t, all, 1)
+		require.Equal(t, c.how, all[0].FieldText(event.FieldHow))
+	}
+}
+
 // TestFindKeepsTheOrderOfLinesWithinAStamp: an end in whole seconds that stands below a start of
 // the same second is that of the process that has started.
 func TestFindKeepsTheOrderOfLinesWithinAStamp(t *testing.T) {

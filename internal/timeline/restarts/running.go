@@ -187,7 +187,7 @@ func hasNoProcess(e *event.Event) bool {
 var withoutProcess = []string{"dead", "start-pre", "auto-restart", "auto-restart-queued"}
 
 // ends are the kinds of events that tell of the end of a process.
-var ends = []event.Kind{event.KindUnitStop, event.KindUnitExit, event.KindCrash, event.KindOOMKill, event.KindDaemonStart, event.KindUnitStarting, event.KindDaemonBoot}
+var ends = []event.Kind{event.KindUnitStop, event.KindUnitExit, event.KindCrash, event.KindOOMKill, event.KindDaemonStart, event.KindDaemonStop, event.KindUnitStarting, event.KindDaemonBoot}
 
 // cutAtEnd cuts the time for which a process is taken to run at what tells of its end. The events
 // are in the order of time.

@@ -24,6 +24,7 @@ var Dockerd = table.Table{
 		// info Starting up; info Daemon has completed initialization
 		{[]string{"Starting up"}, dockerdStartingUp},
 		{[]string{"Daemon has completed initialization"}, bootEdge("dockerd", event.End)},
+		{[]string{"Processing signal "}, toldByDocker},
 		{[]string{"failed to start daemon: "}, lastError("failed to start daemon: ")},
 		{[]string{"failed to start containerd: "}, lastError("failed to start containerd: ")},
 		{[]string{"unable to configure the Docker daemon with file "}, lastError("unable to configure the Docker daemon with file ")},

@@ -29,6 +29,20 @@ func bootEdge(daemon string, edge event.Edge) func(*event.Record) (event.Event, 
 	}
 }
 
+// toldToEnd is a daemon that ends as it was told to.
+func toldToEnd(daemon string) func(*event.Record) (event.Event, bool) {
+	return func(*event.Record) (event.Event, bool) {
+		return event.New(event.KindDaemonStop, daemon+" ends as it was told to", event.FieldDaemon.Text(daemon)), true
+	}
+}
+
+// toldByDocker: info Processing signal 'terminated' (1.8 to 28). Other signals do not end dockerd.
+func toldByDocker(r *event.Record) (event.Event, bool) {
+	e, _ := toldToEnd("dockerd")(r)
+	signal := strings.Trim(scan.After(r.Message(), "Processing signal "), "'")
+	return e, signal == "terminated" || signal == "interrupt"
+}
+
 // lastError is the error with which a daemon ends, as its main function prints it to stderr
 // (containerd: cmd/containerd/main.go; moby: cmd/dockerd/docker.go):
 //
