@@ -21,6 +21,7 @@ func MarkRestarting(events, restarted []*event.Event, endOfLog func(file string)
 	markEtcdBegins(events)
 	markNodeBegins(events)
 	markNetworkBegins(events, endOfLog)
+	markShortRefusals(events)
 	all := findShortRestarts(events, restarted)
 	starts := findShortStarts(events)
 	if len(all) == 0 && len(starts) == 0 {
