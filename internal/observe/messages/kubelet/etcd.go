@@ -95,7 +95,7 @@ func etcdReadWaits(*event.Record) (event.Event, bool) {
 //	≥ 1.24  Trace[1414586150]:  ---"Txn call completed" 6993ms (13:16:19.823)]
 func etcdTransactionSlow(r *event.Record) (event.Event, bool) {
 	said := scan.FirstWord(scan.After(r.Raw, `---"Txn call completed" `, `---"Transaction committed" `))
-	if before, ok := strings.CutSuffix(strings.TrimSpace(r.Raw), "] Transaction committed"); ok && strings.HasPrefix(before, "Trace[") {
+	if before, ok := strings.CutSuffix(strings.TrimSpace(r.Raw), "] Transaction committed"); ok && strings.Contains(before, "Trace[") {
 		said = before[strings.LastIndexByte(before, '[')+1:]
 	}
 	took, err := time.ParseDuration(said)
