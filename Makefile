@@ -127,7 +127,7 @@ bench: ## analyze against gzip -dc on bundles of all shapes, and how each grows 
 	go run ./bench $(BENCH)
 
 # The compiler inlines and arranges by cmd/plegdiag/default.pgo. One that is out of date costs only speed.
-PROFILED = node flapping busy many long dumps samples traces rules wide
+PROFILED = node flapping mixed busy many long dumps samples traces rules wide
 
 profile: ## record where analyze spends its time on the shapes of make bench, by which the compiler arranges the program
 	mkdir -p build/profile

@@ -32,6 +32,7 @@ const mega = 1_000_000
 
 var shapes = []shape{
 	{"flapping", "200 stalls in a week", 300, flappingFiles, nil, false, 200, incidentRule},
+	{"mixed", "200 stalls in a week, for four reasons", 300, mixedFiles, nil, false, 200, incidentRule},
 	{"busy", "300 failing exec probes a second, 1 million kept events", 300, busyFiles, nil, false, 256, incidentRule},
 	{"tiled", "recordings of real nodes, an incident 144 times in a week", 300, tiledFiles, nil, false, 200, "runtime-latency"},
 	{"many", "50 000 containers", 300, manyFiles, nil, false, 200, incidentRule},

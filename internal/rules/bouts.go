@@ -14,8 +14,12 @@ import (
 // boutsApart is how long nothing of a cause is seen at least between two incidents with it.
 const boutsApart = 30 * time.Minute
 
-// maxBouts bounds the bouts that are searched for one cause, the last ones.
-const maxBouts = 8
+// maxBouts bounds the bouts that are searched for one cause, the last ones. Of these the last
+// closeBouts are searched as the first was; the others only say which stalls have that cause, too.
+const (
+	maxBouts   = 64
+	closeBouts = 8
+)
 
 // bout is a time in which a cause is seen again and again. It has what begins in [from, to).
 type bout struct{ from, to int64 }
@@ -47,20 +51,23 @@ func (x *index) listBouts(events []int32) []bout {
 func (x *index) isUndated(ev int32) bool { return !x.spans[ev].dated }
 
 // splitByBout returns what speaks for a rule in each bout of its tells and their effects, where
-// that is enough to make it possible, of the last maxBouts. It is the whole where there is one
+// that is enough to make it possible, of the last closeBouts. It is the whole where there is one
 // bout, or where only several together make the rule as sure as it is.
 func (s *search) splitByBout(w *weighing, effects []effectSpans) []*weighing {
 	var events []int32
-	for _, t := range slices.Concat(w.listNear(), w.effects) {
+	for _, t := range w.listNear() {
 		events = append(events, t.events...)
 	}
-	bouts := s.index.listBouts(events)
+	bouts := s.index.listBouts(events) // effects are of all causes, and go on between two bouts on a node that flaps
+	for _, t := range w.effects {
+		events = append(events, t.events...)
+	}
 	if len(bouts) < 2 || slices.ContainsFunc(events, s.index.isUndated) {
 		return []*weighing{w}
 	}
 	var parts []*weighing
 	surest := w.verdict - 1
-	for _, b := range bouts[max(0, len(bouts)-maxBouts):] {
+	for _, b := range bouts[max(0, len(bouts)-closeBouts):] {
 		if part := s.weighBout(w, b, effects); part.verdict >= language.Possible {
 			parts = append(parts, part)
 			surest = max(surest, part.verdict)
@@ -123,6 +130,9 @@ func (s *search) findOtherBouts() []*match {
 		if len(bouts)-i > maxBouts || slices.ContainsFunc(first.gathered[s.boutStep], isIn) {
 			continue
 		}
+		if len(bouts)-i > closeBouts {
+			s.patience = maxBetter / 10
+		}
 		s.best, s.foundAt, s.bout = nil, s.nodes, &b
 		s.placeSteps(0, s.newOutlook())
 		m := s.best
@@ -130,7 +140,7 @@ func (s *search) findOtherBouts() []*match {
 			found = append(found, m)
 		}
 	}
-	s.bout = nil
+	s.bout, s.patience = nil, maxBetter
 	return found[1:]
 }
 

@@ -43,9 +43,9 @@ func newSpan(e *event.Event) span {
 
 // boundHungTasks bounds the spans of tasks that the kernel's watchdog reports, of which a report
 // says only that they have been blocked for longer than so many seconds. It looks at each task
-// again after as many (kernel/hung_task.c): a whole log without an earlier report shows that the
-// task was not blocked much earlier, and one that reports others later, and not this task, that it
-// went on.
+// again after as many, and reports it again until its warnings are used up (kernel/hung_task.c): a
+// whole log without an earlier report shows that the task was not blocked much earlier, and one
+// that has reports later, and none of this task at the next look, that it went on.
 func (x *index) boundHungTasks() {
 	reports := map[fileSource][]int64{}
 	var tasks []int32
@@ -72,7 +72,7 @@ func (x *index) boundHungTasks() {
 		}
 		times := reports[x.sourceOf(ev)]
 		if i, _ := slices.BinarySearch(times, at.endLo+2*every); at.endHi == ever && i < len(times) {
-			at.endHi = times[i]
+			at.endHi = at.endLo + 2*every
 		}
 	}
 }

@@ -465,7 +465,7 @@ func (x *index) findEffects(cat *language.Catalog) []effectSpans {
 
 // lastBegin is the last moment at which a tell of an effect may begin.
 func (e *effectSpans) lastBegin(x *index, ev int32) int64 {
-	return min(x.spans[ev].endHi+int64(effectSlack), saturate(x.spans[ev].startHi, int64(e.rule.Compiled.Begins)))
+	return min(x.spans[ev].endLo+int64(effectSlack), saturate(x.spans[ev].startHi, int64(e.rule.Compiled.Begins)))
 }
 
 // saturate adds two numbers of nanoseconds, at most to ever.

@@ -172,7 +172,7 @@ func (s *search) canWin(at int, open uint64, o *outlook) bool {
 		verdict = language.Likely
 	}
 	isAsSure := func(m *match) bool { return m != nil && m.verdict >= verdict }
-	if s.nodes-s.foundAt > maxBetter && (isAsSure(s.best) || isAsSure(s.worst)) {
+	if s.nodes-s.foundAt > s.patience && (isAsSure(s.best) || isAsSure(s.worst)) {
 		return false
 	}
 	return verdict >= language.Possible && s.beatsBest(verdict, min(points, fullScore))

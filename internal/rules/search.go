@@ -58,6 +58,7 @@ type search struct {
 	plain      []alikeness // by step; see isPlain
 	joined     []uint64    // by step: those that more than time may tie to it
 	alone      uint64      // steps each of which confirms the rule alone
+	patience   int         // see maxBetter
 
 	per      int    // variable that groups, or none
 	group    string // its value in this run; empty for matches that bind none
@@ -106,7 +107,7 @@ type found struct {
 }
 
 func newSearch(r *language.Rule, x *index, limit language.Verdict) *search {
-	s := &search{rule: r, index: x, limit: limit, steps: make([]found, len(r.Steps))}
+	s := &search{rule: r, index: x, limit: limit, patience: maxBetter, steps: make([]found, len(r.Steps))}
 	for i := range r.Steps {
 		set := &r.Steps[i].Compiled.Events
 		s.steps[i] = found{hits: x.findHits(set), set: set}
