@@ -102,7 +102,7 @@ func (s *mixedStall) hangDisk() {
 	s.every(2*time.Minute, 123*time.Second, func(after time.Duration) {
 		s.addMessage(after, fmt.Sprintf("kernel: INFO: task containerd:911 blocked for more than %d seconds.", int(after.Seconds())))
 		s.addMessage(after, "kernel: task:containerd      state:D stack:    0 pid:  911 ppid:     1 flags:0x00004000")
-		for _, call := range strings.Fields("__schedule schedule io_schedule bit_wait_io __wait_on_bit jbd2_log_wait_commit ext4_sync_file do_fsync __x64_sys_fsync do_syscall_64") {
+		for call := range strings.FieldsSeq("__schedule schedule io_schedule bit_wait_io __wait_on_bit jbd2_log_wait_commit ext4_sync_file do_fsync __x64_sys_fsync do_syscall_64") {
 			s.addMessage(after, "kernel:  "+call+"+0x69/0x110")
 		}
 	})

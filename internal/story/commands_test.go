@@ -99,7 +99,8 @@ func TestRefusedOnce(t *testing.T) {
 // where relist works again.
 func TestWhenItHangsAgain(t *testing.T) {
 	n := &nextChooser{steps: []NextStep{
-		{Missing: rules.Missing{Command: dumpContainerd, Note: whileHanging}}, {Missing: rules.Missing{Command: dumpContainerd, Note: "twice"}},
+		{Missing: rules.Missing{Command: dumpContainerd, Note: whileHanging}},
+		{Missing: rules.Missing{Command: dumpContainerd, Note: "twice"}},
 		{Missing: rules.Missing{Command: readKernelLog, Note: "whole"}},
 	}}
 	n.waitForHang()
