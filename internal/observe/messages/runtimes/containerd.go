@@ -59,6 +59,7 @@ var Containerd = table.Table{
 		},
 		{[]string{"get state for ", "failed to get task for container ", "converting task to protobuf"}, stateTimeout},
 		{[]string{"because a prior stop with timeout"}, stopRepeated},
+		{[]string{"An error occurs during waiting for container "}, endNotSeen},
 		// error ttrpc: received message on inactive stream stream=1139 (ttrpc >= 1.2, of containerd and
 		// of its shims)
 		{
@@ -459,6 +460,26 @@ func stopRepeated(r *event.Record) (event.Event, bool) {
 	e, ok := containerEvent(event.KindKillLate, id, "container * was told to stop before, and has not ended")
 	e.AddText(event.FieldSignal, scan.FirstWord(scan.After(r.Message(), "sending of signal ")))
 	return e, ok
+}
+
+// endNotSeen is a container whose end containerd has not noted in time (1.0 to 2.x), after the
+// signal that it asks for, and after SIGKILL:
+//
+//	≤ 1.2  error An error occurs during waiting for container "<id>" to be stopped      error="wait container \"<id>\" stop timeout"
+//	       error An error occurs during waiting for container "<id>" to be killed       error="wait container \"<id>\" stop timeout"
+//	≥ 1.3  error An error occurs during waiting for container "<id>" to be stopped      error="wait container \"<id>\": context deadline exceeded"
+//
+// A caller that has stopped to wait (context canceled) says nothing about the container.
+func endNotSeen(r *event.Record) (event.Event, bool) {
+	text, reason := r.Message(), table.ErrorOf(r)
+	id := scan.After(text, `waiting for container "`, `waiting for container \"`)
+	e, ok := containerEvent(event.KindKillLate, id, "containerd has not seen container * end in time")
+	signal := "stop signal"
+	if strings.Contains(text, "to be killed") {
+		signal = "9"
+	}
+	e.AddText(event.FieldSignal, signal)
+	return e, ok && strings.HasPrefix(text, "An error occurs during waiting") && (strings.Contains(reason, "stop timeout") || table.IsDeadline(reason))
 }
 
 // shimLeaked: info cleaning leaked shim process id=<id> namespace=k8s.io (≥ 1.6, while containerd
