@@ -17,7 +17,7 @@ var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kerne
 	{[]string{"apply request took too long", "took too long ("}, etcdRequestSlow},
 	{[]string{"v3rpc/interceptor.go"}, etcdRequestTold},
 	{[]string{"waiting for ReadIndex response took too long"}, etcdReadWaits},
-	{[]string{"Txn call completed", "Transaction committed"}, etcdTransactionSlow},
+	{[]string{"Txn call completed"}, etcdTransactionSlow},
 	{[]string{"leader failed to send out heartbeat on time", ": failed to send out heartbeat on time"}, etcdHeartbeatLate},
 	{[]string{" lost leader ", "stepped down to follower since quorum is not active"}, etcdLeaderLost},
 	{[]string{"database space exceeded", "etcdserver: no space", "alarm:NOSPACE", "Active Alarm(s): NOSPACE", "alarm raised"}, etcdDatabaseFull},
@@ -87,20 +87,14 @@ func etcdReadWaits(*event.Record) (event.Event, bool) {
 	return etcdEvent("a member of etcd waits for its leader before it answers a read", event.FieldWhat.Text("read")), true
 }
 
-// etcdTransactionSlow is the same as the API server, or k3s, traces it; it prints what took half a
-// second or more. Before 1.20 the second time is that of the step:
+// etcdTransactionSlow is the same as the API server, or k3s, traces it (1.24 to 1.36; it prints
+// what took half a second or more):
 //
-//	≤ 1.19  Trace[463620426]: [9.039221883s] [9.036212381s] Transaction committed
-//	≥ 1.20  Trace[1414586150]: ---"Transaction committed" 6993ms (13:16:19.823)
-//	≥ 1.24  Trace[1414586150]:  ---"Txn call completed" 6993ms (13:16:19.823)]
+//	Trace[1414586150]:  ---"Txn call completed" 6993ms (13:16:19.823)]
 func etcdTransactionSlow(r *event.Record) (event.Event, bool) {
-	said := scan.FirstWord(scan.After(r.Raw, `---"Txn call completed" `, `---"Transaction committed" `))
-	if before, ok := strings.CutSuffix(strings.TrimSpace(r.Raw), "] Transaction committed"); ok && strings.Contains(before, "Trace[") {
-		said = before[strings.LastIndexByte(before, '[')+1:]
-	}
-	took, err := time.ParseDuration(said)
+	took, err := time.ParseDuration(scan.FirstWord(scan.After(r.Raw, `---"Txn call completed" `)))
 	return etcdEvent(
-		"a transaction took etcd "+took.Round(time.Millisecond).String(), event.FieldWhat.Text("transaction"),
+		"a request took etcd "+took.Round(time.Millisecond).String(), event.FieldWhat.Text("request"),
 		event.FieldTook.Duration(took),
 	), err == nil && took >= longRequest
 }
