@@ -136,7 +136,7 @@ var nodeKinds = []KindInfo{
 		text(FieldVolume, "as the driver names it"),
 	}},
 	{Kind: KindEtcdTrouble, About: "etcd says that its disk, a request or its leader is late, or that it takes no more writes; or a client says that it has no answer of it", IDs: ofLine, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what it writes to its disk before all else, a request of the API server, the leader's sign of life, the leader that is lost, a database that is full, an answer that fails or does not come, a port at which nobody listens, another member that is not reached, or a read that waits for the leader", "sync", "request", "heartbeat", "leader", "full", "unanswered", "gone", "peer", "read"),
+		oneOf(FieldWhat, "what it writes to its disk before all else, a request of the API server, the leader's sign of life, the leader that is lost, a database that is full, an answer that fails or does not come, a port at which nobody listens, another member that is not reached, a read that waits for the leader, or a change that the API server waits for", "sync", "request", "heartbeat", "leader", "full", "unanswered", "gone", "peer", "read", "change"),
 		length(FieldTook, "how long it took, where the line says it"),
 		truth(FieldRestarting, "whether nobody listened while the control plane of the node began; absent otherwise"),
 	}},

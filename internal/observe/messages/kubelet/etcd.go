@@ -17,7 +17,7 @@ var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kerne
 	{[]string{"apply request took too long", "took too long ("}, etcdRequestSlow},
 	{[]string{"v3rpc/interceptor.go"}, etcdRequestTold},
 	{[]string{"waiting for ReadIndex response took too long"}, etcdReadWaits},
-	{[]string{"Txn call completed"}, etcdTransactionSlow},
+	{[]string{"Txn call completed", "Txn call finished", "Transaction committed"}, etcdTransactionSlow},
 	{[]string{"leader failed to send out heartbeat on time", ": failed to send out heartbeat on time"}, etcdHeartbeatLate},
 	{[]string{" lost leader ", "stepped down to follower since quorum is not active"}, etcdLeaderLost},
 	{[]string{"database space exceeded", "etcdserver: no space", "alarm:NOSPACE", "Active Alarm(s): NOSPACE", "alarm raised"}, etcdDatabaseFull},
@@ -87,17 +87,31 @@ func etcdReadWaits(*event.Record) (event.Event, bool) {
 	return etcdEvent("a member of etcd waits for its leader before it answers a read", event.FieldWhat.Text("read")), true
 }
 
-// etcdTransactionSlow is the same as the API server, or k3s, traces it (1.24 to 1.36; it prints
-// what took half a second or more):
+// etcdTransactionSlow is one change as the API server, or k3s, traces it (it prints what took half
+// a second or more). The store behind it may be etcd or kine. The second of two times in brackets
+// is that of the step:
 //
-//	Trace[1414586150]:  ---"Txn call completed" 6993ms (13:16:19.823)]
+//	≤ 1.19  Trace[463620426]: [9.039221883s] [9.036212381s] Transaction committed
+//	≤ 1.23  Trace[463620426]: ---"Transaction committed" 9036ms (20:45:00.776)
+//	≥ 1.23  Trace[1414586150]:  ---"Txn call completed" 6993ms (13:16:19.823)]
+//	        Trace[1414586150]: ---"Txn call finished" err:<nil> 6993ms (13:16:19.823)
 func etcdTransactionSlow(r *event.Record) (event.Event, bool) {
-	took, err := time.ParseDuration(scan.FirstWord(scan.After(r.Raw, `---"Txn call completed" `)))
+	step := tracedStep.FindStringSubmatch(strings.ReplaceAll(r.Raw, `\"`, `"`))
+	if step == nil {
+		return event.Event{}, false
+	}
+	took, err := time.ParseDuration(step[1] + step[2])
 	return etcdEvent(
-		"a request took etcd "+took.Round(time.Millisecond).String(), event.FieldWhat.Text("request"),
+		"the store of the API server took "+took.Round(time.Millisecond).String()+" for one change", event.FieldWhat.Text("change"),
 		event.FieldTook.Duration(took),
 	), err == nil && took >= longRequest
 }
+
+// tracedStep is a transaction in a trace, with the time that it took in either form.
+var tracedStep = regexp.MustCompile(
+	`Trace\[\d+\]: *(?:\[[\w.µ]+\] \[([\w.µ]+)\] Transaction committed|` +
+		`--- ?"(?:Transaction committed|Txn call (?:completed|finished))" (?:\S+:.*? )?(\d+ms)\b)`,
+)
 
 // etcdHeartbeatLate is the leader that does not come to say that it lives:
 //
