@@ -66,7 +66,7 @@ var Table = table.Table{
 		{[]string{"soft lockup"}, softLockup},
 		{[]string{"hard LOCKUP on cpu "}, hardLockup},
 		{[]string{"workqueue lockup - pool"}, workqueueLockup},
-		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period ", " kthread starved for ", " kthread timer wakeup didn't happen", " jiffies g=", " jiffies, g="}, rcuStall},
+		{[]string{"detected stall", "detected expedited stall", " grace period number ", "rcu_tasks grace period ", " kthread starved for ", " kthread timer wakeup didn't happen", " jiffies g=", " jiffies, g=", "RCU GP kthread last ran"}, rcuStall},
 		{[]string{"Kernel panic - not syncing", "Starting crashdump kernel"}, kernelPanic},
 		{[]string{"reboot: Restarting system", "reboot: Power down", "reboot: System halted", "critical temperature reached", "Shutdown request received - ", "sysrq: Resetting", "SysRq : Resetting", "sysrq: Trigger a crash", "SysRq : Trigger a crash"}, kernelShutdown},
 		// kernel/sched/rt.c, once per boot: sched: RT throttling activated.
@@ -468,6 +468,7 @@ func kernelBoot(r *event.Record) (event.Event, bool) {
 //	  (t=420175 jiffies g=11942393 c=11942392 q=266053)      (below such a line)
 //	  (detected by 2, t=420175 jiffies, g=11942393, q=72 ncpus=12)      (the same, where another CPU looked)
 //	rcu: rcu_sched kthread starved for 5252 jiffies! g12425 f0x0 …      (below such a line, since 4.1; some quote it without the mark)
+//	rcu: Stack dump where RCU GP kthread last ran:      (some lines below that, since 5.12, and nowhere else)
 func rcuStall(r *event.Record) (event.Event, bool) {
 	self := strings.Contains(r.Raw, "self-detected stall on CPU")
 	_, old, _ := strings.Cut(r.Message(), "rcu_tasks grace period ")
@@ -491,6 +492,9 @@ func rcuStall(r *event.Record) (event.Event, bool) {
 		return event.New(
 			event.KindRCUStall, "the kernel's own thread "+name+" has got no CPU for "+scan.Digits(rest)+" ticks", event.FieldStarved.Bool(true),
 		), strings.HasPrefix(name, "rcu_") && scan.Digits(rest) != "" && strings.Contains(rest, " jiffies")
+	}
+	if strings.Contains(r.Message(), "RCU GP kthread last ran") {
+		return event.New(event.KindRCUStall, "the kernel's own thread of RCU has got no CPU for long", event.FieldStarved.Bool(true)), true
 	}
 	e := event.New(event.KindRCUStall, "a CPU does not come round", event.FieldSelf.Bool(self))
 	if cpu := stalledCPU(r.Raw); cpu != "" {
