@@ -71,7 +71,7 @@ var lostRuntime = []FieldInfo{
 	truth(FieldAlive, "whether a process of that runtime ran at the time of the call: it does not listen, and has not ended; absent otherwise"),
 	truth(FieldCut, "whether the connection broke during the call"),
 	truth(FieldUnready, "whether the runtime answered that it has not yet read the state of its containers"),
-	truth(FieldRestarting, "whether somebody restarted that runtime at the time of the call, and it served again within seconds, or it answered by itself that it has just begun, or the node's network had not begun yet; absent otherwise"),
+	truth(FieldRestarting, "whether that runtime was restarted at the time of the call and served again within seconds, or answered by itself that it has just begun, or the node's network had not begun yet; absent otherwise"),
 }
 
 // beginning is what each node meets that begins.
