@@ -21,6 +21,9 @@ var endsOf = map[event.Kind][]event.Kind{
 	},
 }
 
+// begins are the kinds of events that are starts.
+var begins = map[event.Kind]bool{event.KindUnitStarting: true, event.KindDaemonBoot: true}
+
 // endsStarts are all kinds that begin or end a start.
 var endsStarts = func() map[event.Kind]bool {
 	all := map[event.Kind]bool{}
@@ -36,10 +39,14 @@ var endsStarts = func() map[event.Kind]bool {
 // EndStarts gives each start of a unit its end: where systemd says that it has started it, has
 // given up, or is told otherwise, or where the daemon itself says that it is ready. A start of
 // which nothing tells stays open up to the end of its log. The start of a daemon that never said
-// that it is ready lasts no longer than its process. The events are in the order of time.
+// that it is ready lasts no longer than its process, and ends where a runtime logs a call that it
+// takes: the line may be lost. The events are in the order of time.
 func EndStarts(events []*event.Event, endOfLog func(file string) time.Time) {
-	ends := startEnds{}
+	ends, served := startEnds{}, map[string]event.Time{}
 	for _, e := range slices.Backward(events) {
+		if e.Kind == event.KindCRICall && e.Start.Known && e.Start.Lacks == 0 && slices.Contains(runtimes, e.Component) {
+			served[e.Component] = e.Start
+		}
 		if !endsStarts[e.Kind] || !e.Start.Known || e.Start.Lacks != 0 {
 			continue
 		}
@@ -47,6 +54,10 @@ func EndStarts(events []*event.Event, endOfLog func(file string) time.Time) {
 		end, found := ends[startOf{daemon, e.Kind}]
 		ends.addEnd(daemon, e)
 		unit := e.Kind == event.KindUnitStarting
+		if call, ok := served[daemon]; ok && begins[e.Kind] && (unit || e.Open) && (!found || call.T.Before(end.T)) {
+			e.Open, e.End = false, call
+			continue
+		}
 		switch {
 		case !unit && (e.Kind != event.KindDaemonBoot || !e.Open || !found || !end.T.Before(e.Last().T)):
 			continue

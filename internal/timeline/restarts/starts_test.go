@@ -60,3 +60,17 @@ func TestMarkTriedAgain(t *testing.T) {
 		require.Equal(t, c.tried, tried, name)
 	}
 }
+
+// A runtime that takes a call has started, whatever line about that was lost.
+func TestEndStartsWhereCallsAreTaken(t *testing.T) {
+	call := unitEvent(event.KindCRICall, 9*time.Second)
+	call.Component = "containerd"
+	starting, boot, again := unitEvent(event.KindUnitStarting, 0), unitEvent(event.KindDaemonBoot, time.Second), unitEvent(event.KindDaemonBoot, time.Minute)
+	boot.Open, again.Open = true, true
+	EndStarts([]*event.Event{starting, boot, call, again}, func(string) time.Time { return again.Start.T.Add(time.Hour) })
+	for _, e := range []*event.Event{starting, boot} {
+		require.False(t, e.Open)
+		require.Equal(t, call.Start.T, e.End.T)
+	}
+	require.True(t, again.Open)
+}

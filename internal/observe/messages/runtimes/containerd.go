@@ -479,7 +479,7 @@ func endNotSeen(r *event.Record) (event.Event, bool) {
 		signal = "9"
 	}
 	e.AddText(event.FieldSignal, signal)
-	return e, ok && strings.HasPrefix(text, "An error occurs during waiting") && (strings.Contains(reason, "stop timeout") || table.IsDeadline(reason))
+	return e, ok && strings.HasPrefix(text, "An error occurs during waiting") && (strings.Contains(r.Raw, "stop timeout") || table.IsDeadline(reason))
 }
 
 // shimLeaked: info cleaning leaked shim process id=<id> namespace=k8s.io (≥ 1.6, while containerd
