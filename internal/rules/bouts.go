@@ -50,7 +50,7 @@ func (x *index) listBouts(events []int32) []bout {
 
 func (x *index) isUndated(ev int32) bool { return !x.spans[ev].dated }
 
-// splitByBout returns what speaks for a rule in each bout of its tells and their effects, where
+// splitByBout returns what speaks for a rule in each bout of its tells, with their effects, where
 // that is enough to make it possible, of the last closeBouts. It is the whole where there is one
 // bout, or where only several together make the rule as sure as it is.
 func (s *search) splitByBout(w *weighing, effects []effectSpans) []*weighing {

@@ -212,7 +212,7 @@ func (p *part) sureWindow() timeline.Window {
 }
 
 // goesOn says that the end of a cause was not seen.
-func (s *story) goesOn(p *part) bool { return p.findEnd().IsZero() && (p.Open || s.mayGoOn(p)) }
+func (s *story) goesOn(p *part) bool { return s.findEnd(p).IsZero() && (p.Open || s.mayGoOn(p)) }
 
 // mayGoOn says that what tells of a cause ended before the cause could have come again: no line
 // says that it is over.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
@@ -38,6 +39,33 @@ func episodeOf(t *testing.T, tl *timeline.Timeline) (Episode, []string) {
 
 // TestEpisodesOfOneCause holds that each episode of a node that flaps names its cause, also where
 // there are more of them than one rule has findings.
+// TestFindEnd: a cause is over where it was seen to end, and nothing of its kind goes on or comes
+// again soon.
+func TestFindEnd(t *testing.T) {
+	silent := ev("kernel.file-server-silent", from(0, 360))
+	for name, c := range map[string]struct {
+		other event.Event
+		over  bool
+	}{
+		"alone":      {ev("fact"), true},
+		"again":      {ev("kernel.file-server-silent", from(370, 400)), false},
+		"much later": {ev("kernel.file-server-silent", from(9000, 9010)), true},
+		"goes on":    {ev("kernel.file-server-silent", from(5, 600), open), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &story{timeline: line(silent, c.other)}
+			p := &part{}
+			p.Chain, p.End = []rules.Step{{Role: "cause", Events: s.timeline.Events[:1]}}, silent.End.T
+			for _, e := range s.timeline.Events {
+				if e.Kind == silent.Kind && e.Start.T.Equal(silent.Start.T) {
+					p.Chain[0].Events = []*event.Event{e}
+				}
+			}
+			require.Equal(t, c.over, !s.findEnd(p).IsZero())
+		})
+	}
+}
+
 func TestEpisodesOfOneCause(t *testing.T) {
 	const rule = `
 id: update

@@ -230,6 +230,12 @@ func sharesSource(a, b string) bool {
 	return slices.ContainsFunc(strings.Split(a, " or "), func(source string) bool { return slices.Contains(others, source) })
 }
 
+// isAnswered says that a runtime took a call of the kubelet: it ran late in it, or answered it with
+// an error of its own.
+func isAnswered(e *event.Event) bool {
+	return e.Kind == event.KindCRIError && e.FieldText(event.FieldGone) == "" && e.FieldText(event.FieldCut) != "true" && e.FieldText(event.FieldUnready) != "true"
+}
+
 // isRuntimeDead says whether a rule that names a dead or stopped runtime is likely at least, or a
 // line says that the runtime is not there or sits in the kernel.
 func (s *story) isRuntimeDead(answers *rules.Result) bool {
@@ -245,9 +251,8 @@ func (s *story) isRefused() (refused bool) {
 		switch {
 		case slices.ContainsFunc(refusals, func(sort eventSort) bool { return sort.fits(e) }):
 			refused = true
-		case !refused || e.Kind == event.KindFact:
-		case e.Kind == event.KindCRIError && e.FieldText(event.FieldDeadline) == "true",
-			slices.Contains(beginnings, e.Kind) && node.IsRuntime(e.FieldText(event.FieldDaemon)), node.IsRuntime(e.Component):
+		case !refused || e.Kind == event.KindFact || e.Kind == event.KindDaemonStop || e.Kind == event.KindCrash:
+		case isAnswered(e), slices.Contains(beginnings, e.Kind) && node.IsRuntime(e.FieldText(event.FieldDaemon)), node.IsRuntime(e.Component):
 			refused = false
 		}
 	}
@@ -265,7 +270,7 @@ func (s *story) findEnded() *event.Event {
 		case name != "" && ends[name] == nil:
 			ends[name] = e
 		case len(ends) == 0 || name != "" || e.Kind == event.KindFact: // which version it has does not show that it runs
-		case e.Kind == event.KindCRIError && e.FieldText(event.FieldDeadline) == "true":
+		case isAnswered(e):
 			clear(ends) // somebody took the call
 		case slices.Contains(beginnings, e.Kind):
 			delete(ends, e.FieldText(event.FieldDaemon))

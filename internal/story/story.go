@@ -390,7 +390,7 @@ func (s *story) listEpisodes() {
 // seen, and that a stall or another cause begins after it: two incidents in a row.
 func (s *story) isOverBefore(p *part) bool {
 	over := p.findRecovery()
-	if end := p.findEnd(); over.IsZero() && !end.IsZero() {
+	if end := s.findEnd(p); over.IsZero() && !end.IsZero() {
 		over = end.Add(calmTime)
 	}
 	return p.past || len(p.stalls) == 0 && !over.IsZero() && slices.ContainsFunc(s.parts, func(other *part) bool {
@@ -398,12 +398,19 @@ func (s *story) isOverBefore(p *part) bool {
 	})
 }
 
-// findEnd is when a cause that lasted was seen to end, where nothing of its part was seen later;
-// zero for any other.
-func (p *part) findEnd() time.Time {
+// findEnd is when a cause that lasted was seen to end, where nothing of its part was seen later,
+// and none of its kind goes on or begins again soon; zero for any other.
+func (s *story) findEnd(p *part) time.Time {
 	for _, step := range p.Chain {
 		for _, e := range step.Events {
-			if step.Role == "cause" && !e.Open && e.Duration() > 0 && e.End.T.Equal(p.End) {
+			if step.Role != "cause" || e.Open || e.Duration() <= 0 || !e.End.T.Equal(p.End) {
+				continue
+			}
+			goesOn := func(other *event.Event) bool {
+				again := other.Start.T.After(p.End) && other.Start.T.Sub(p.End) < calmTime
+				return again || other.Open && !other.Last().T.Before(p.End)
+			}
+			if !slices.ContainsFunc(s.listKind(e.Kind), goesOn) {
 				return p.End
 			}
 		}

@@ -76,7 +76,7 @@ type sign struct {
 // again is stuck: calls that last are as often held up by it.
 func (g *sign) rank() int {
 	if g.first.event.Kind == event.KindStateTimeout && g.count >= manyTimeouts {
-		return ofRelist.rank
+		return ofRelist.rank + 1
 	}
 	return g.first.why.rank
 }
@@ -120,7 +120,7 @@ func (s *story) listSuspects() []Suspect {
 }
 
 // listSuspectEvents lists them in the order of the first stall that is near, and makes room for one
-// sign of each kind.
+// sign of each suspicion and id.
 func (s *story) listSuspectEvents() ([]suspectEvent, []sign) {
 	var all []suspectEvent
 	numbers := map[signKey]int{}

@@ -66,15 +66,15 @@ const longCall = timeline.CallLimit / 2
 var pastDeadline = map[event.Key]string{event.FieldDeadline: "true"}
 
 // suspicions are asked in this order; the first that takes an event counts. A lock held for a
-// container beats the call that relist itself waited for, and a shim that is stuck. Calls that did
-// not end come next, then others that ran into their deadlines.
+// container beats the call that relist itself waited for, that beats a shim that is stuck, and that
+// calls that did not end. Others that ran into their deadlines come last.
 var suspicions = []suspicion{
 	{eventSort{kind: event.KindLockHeld}, 0, false, "its lock is held while others wait"},
-	{eventSort{kind: event.KindCRICall, least: longCall, fields: map[event.Key]string{event.FieldOpen: "true"}}, 2, false, "{method} did not end"},
-	{eventSort{kind: event.KindCRICall, least: longCall}, 2, false, "{method} lasted {duration}"},
-	{eventSort{kind: event.KindStateTimeout}, 3, true, "its shim did not answer State"},
-	{eventSort{kind: event.KindDeleteFailed, fields: pastDeadline}, 3, false, "its shim did not answer Delete"},
-	{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 3, false, "{method} ran into its deadline"},
+	{eventSort{kind: event.KindCRICall, least: longCall, fields: map[event.Key]string{event.FieldOpen: "true"}}, 3, false, "{method} did not end"},
+	{eventSort{kind: event.KindCRICall, least: longCall}, 3, false, "{method} lasted {duration}"},
+	{eventSort{kind: event.KindStateTimeout}, 4, true, "its shim did not answer State"},
+	{eventSort{kind: event.KindDeleteFailed, fields: pastDeadline}, 4, false, "its shim did not answer Delete"},
+	{eventSort{kind: event.KindCRIError, fields: pastDeadline}, 4, false, "{method} ran into its deadline"},
 }
 
 // longWait is how long a goroutine waits at least for that to be a sign.

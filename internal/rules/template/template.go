@@ -208,7 +208,7 @@ func (t Template) joinClauses(expand func(clause) (string, bool)) string {
 	var said []string
 	for _, c := range t {
 		text, ok := expand(c)
-		if !ok || slices.ContainsFunc(said, func(before string) bool { return text != "" && strings.HasPrefix(before, text) }) {
+		if !ok || slices.ContainsFunc(said, func(before string) bool { return beginsWith(before, text) }) {
 			continue
 		}
 		said = append(said, text)
@@ -216,6 +216,12 @@ func (t Template) joinClauses(expand func(clause) (string, bool)) string {
 		end = c.end
 	}
 	return out + strings.TrimRight(strings.Trim(end, ",; "), " ")
+}
+
+// beginsWith says that a clause begins with the words of another.
+func beginsWith(clause, words string) bool {
+	rest, ok := strings.CutPrefix(clause, words)
+	return ok && words != "" && (rest == "" || rest[0] == ' ' || rest[0] == ',')
 }
 
 // expand returns false when a placeholder has no value.

@@ -9,8 +9,9 @@ import "github.com/plegdiag/plegdiag/internal/timeline"
 type Node struct {
 	// Runtimes are the programs of the runtimes that it has; nil where the evidence shows none, or
 	// two that do not run together.
-	Runtimes       []string
-	Units          Units
+	Runtimes []string
+	Units    Units // where they are others than the daemons' own
+	// Talos and Windows say what it runs: on neither do commands for other nodes run.
 	Talos, Windows bool
 }
 

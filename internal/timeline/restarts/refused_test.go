@@ -48,4 +48,15 @@ func TestMarkRestartingMarksShortRefusals(t *testing.T) {
 			require.Equal(t, c.marked, first.FieldText(event.FieldRestarting) == "true")
 		})
 	}
+	var again []*event.Event // a runtime that ends again and again
+	for minute := range time.Duration(3) {
+		again = append(again, refused(minute*time.Minute), call(minute*time.Minute+20*time.Second))
+	}
+	other := call(time.Minute) // of another node
+	one := refused(0)
+	one.Host, other.Host = "a", "b"
+	for _, events := range [][]*event.Event{again, {one, other}} {
+		MarkRestarting(events, nil, noEnd)
+		require.Empty(t, events[0].FieldText(event.FieldRestarting))
+	}
 }

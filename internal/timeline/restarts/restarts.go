@@ -46,6 +46,7 @@ type daemonHistory struct {
 // that it is given are in the order of time.
 func Find(events []*event.Event) (all []*event.Event) {
 	lives := historiesOfDaemons(events)
+	defer noteWritesAgain(events)
 	for _, name := range slices.Sorted(maps.Keys(lives)) {
 		l := lives[name]
 		last := time.Time{}
@@ -57,6 +58,33 @@ func Find(events []*event.Event) (all []*event.Event) {
 		}
 	}
 	return all
+}
+
+// writesAgain is how long after the end of its process a line of a daemon is one of the next: what
+// the process wrote last can come to the journal after systemd's line.
+const writesAgain = 5 * time.Second
+
+// noteWritesAgain gives the end of a unit, of which no start is seen, the time until its daemon
+// writes again.
+func noteWritesAgain(events []*event.Event) {
+	next := map[string]time.Time{} // the first line of each daemon behind those that were looked at
+	for _, e := range slices.Backward(events) {
+		if !e.Start.Known || e.Start.Lacks != 0 {
+			continue
+		}
+		if e.Kind != event.KindUnitExit {
+			if writer, ok := strings.CutSuffix(e.Source, ".log"); ok && writer == e.Component {
+				next[e.Component] = e.Start.T
+			}
+			continue
+		}
+		_, known := e.Get(event.FieldBackAfter)
+		at, ok := next[cmp.Or(e.FieldText(event.FieldDaemon), e.FieldText(event.FieldRuntime))]
+		if back := at.Sub(e.Start.T); ok && !known && back >= writesAgain {
+			e.AddFields(event.FieldBackAfter.Duration(back))
+			e.Text += ", and writes again after " + event.DurationText(back)
+		}
+	}
 }
 
 // historiesOfDaemons collects the signs of each daemon, each kind in the order of time.

@@ -43,6 +43,17 @@ func TestFindKnowsWhoWasToldToEnd(t *testing.T) {
 	}
 }
 
+// TestFindSeesADaemonThatWritesAgain: a line of a daemon behind the end of its unit is of its next
+// process, whatever line about that start is missing; one of the same second is its last word.
+func TestFindSeesADaemonThatWritesAgain(t *testing.T) {
+	for after, want := range map[time.Duration]string{time.Second: "", time.Minute: "1m0s"} {
+		ended, line := unitEvent(event.KindUnitExit, 0), unitEvent(event.KindSyncLoop, after)
+		line.Component, line.Source = "containerd", "containerd.log"
+		Find([]*event.Event{ended, line})
+		require.Equal(t, want, ended.FieldText(event.FieldBackAfter))
+	}
+}
+
 // TestFindKeepsTheOrderOfLinesWithinAStamp: an end in whole seconds that stands below a start of
 // the same second is that of the process that has started.
 func TestFindKeepsTheOrderOfLinesWithinAStamp(t *testing.T) {

@@ -17,7 +17,7 @@ var endsOf = map[event.Kind][]event.Kind{
 	},
 	event.KindDaemonBoot: {
 		event.KindUnitTimeout, event.KindUnitExit, event.KindUnitStop, event.KindUnitStarting, event.KindUnitGivenUp,
-		event.KindUnitRestart, event.KindCrash, event.KindDaemonBoot,
+		event.KindUnitRestart, event.KindCrash, event.KindDaemonBoot, event.KindDaemonStop,
 	},
 }
 

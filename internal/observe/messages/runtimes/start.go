@@ -29,10 +29,11 @@ func bootEdge(daemon string, edge event.Edge) func(*event.Record) (event.Event, 
 	}
 }
 
-// toldToEnd is a daemon that ends as it was told to.
+// toldToEnd is a daemon that ends as it was told to. Containerd's CRI service says the same when a
+// part of it has failed; its fatal line follows then.
 func toldToEnd(daemon string) func(*event.Record) (event.Event, bool) {
 	return func(*event.Record) (event.Event, bool) {
-		return event.New(event.KindDaemonStop, daemon+" ends as it was told to", event.FieldDaemon.Text(daemon)), true
+		return event.New(event.KindDaemonStop, daemon+" ends its work in order", event.FieldDaemon.Text(daemon)), true
 	}
 }
 
