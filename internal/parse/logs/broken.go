@@ -188,7 +188,7 @@ func (l *logReader) readBroken(line lines.Line) bool {
 	b := lines.TrimReturn(line.Bytes)
 	if w.first > 0 && line.Cut == 0 && w.continues(b) {
 		w.addSeam(b)
-		w.addLine(b, line.N)
+		w.addLine(line.Bytes, b, line.N)
 		return true
 	}
 	if w.first > 0 && w.doubled && lines.IsBlank(b) {

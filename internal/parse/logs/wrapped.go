@@ -27,6 +27,7 @@ type wrapped struct {
 	text    []byte
 	ends    []int  // offsets in text at which its lines end
 	numbers []int  // of its lines
+	altered []bool // whether the file has the line with more in it, such as colours
 	quote   []byte // the start of its first line as the file has it
 	held    bool   // the message is read now
 	going   bool   // the last line is as wide as the terminal
@@ -111,7 +112,7 @@ func (l *logReader) readWrapped(line lines.Line) bool {
 			w.addSeam(b)
 			fallthrough
 		case w.going:
-			w.addLine(b, line.N)
+			w.addLine(line.Bytes, b, line.N)
 			return true
 		}
 	}
@@ -130,13 +131,13 @@ func (l *logReader) readWrapped(line lines.Line) bool {
 
 // begin starts a message with a line, which is quoted as the file has it: with its colours.
 func (w *wrapped) begin(raw, b []byte, n int) {
-	w.first, w.text, w.ends, w.numbers = n, w.text[:0], w.ends[:0], w.numbers[:0]
+	w.first, w.text, w.ends, w.numbers, w.altered = n, w.text[:0], w.ends[:0], w.numbers[:0], w.altered[:0]
 	w.quote = append(w.quote[:0], raw[:min(len(raw), event.MaxRaw)]...)
-	w.addLine(b, n)
+	w.addLine(raw, b, n)
 }
 
-func (w *wrapped) addLine(b []byte, n int) {
-	w.text = append(w.text, b...)
+func (w *wrapped) addLine(raw, b []byte, n int) {
+	w.text, w.altered = append(w.text, b...), append(w.altered, !bytes.Contains(raw, b))
 	w.ends, w.numbers = append(w.ends, len(w.text)), append(w.numbers, n)
 	w.going = utf8.RuneCount(b) == w.width
 	w.last = utf8.RuneCount(bytes.TrimRight(b, " "))
@@ -174,7 +175,7 @@ func (w *wrapped) placeWrapped(rec *event.Record) {
 		pos := rec.Pos
 		pos.Line = w.numbers[i+1]
 		piece := event.Piece{Off: min(max(0, end-header), len(rec.Text)), Pos: pos}
-		if rec.Wanted {
+		if rec.Wanted && !w.altered[i+1] { // which no quote could be compared with
 			piece.Raw = lines.Clip(bytes.TrimRight(w.text[end:w.ends[i+1]], " "))
 		}
 		rec.Pieces = append(rec.Pieces, piece)
