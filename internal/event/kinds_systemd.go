@@ -168,7 +168,7 @@ var systemdKinds = []KindInfo{
 	{Kind: KindDaemonBoot, About: "a runtime begins to work, by its own log, up to the line that it is ready; open when that line is not there", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDaemon, "as containerd"),
 	}},
-	{Kind: KindDaemonStop, About: "a runtime ends its work in order, by its own log: it was told to, where no line says that it failed", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindDaemonStop, About: "a runtime shuts down, by its own log: it was told to, where no line says that it failed", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDaemon, "as containerd"),
 	}},
 	{Kind: KindDaemonRestart, About: "a daemon is replaced by a new process, from the end of the one to the start of the other", IDs: ofLine, Fields: []FieldInfo{

@@ -292,6 +292,7 @@ func (s *Suspect) addSign(g *sign) {
 	}
 }
 
+// firstOf is the first of some lines, to be appended to.
 func firstOf(lines []event.Quote) []event.Quote { return lines[:min(len(lines), 1):min(len(lines), 1)] }
 
 // secondSign joins two reasons for which something is suspected.

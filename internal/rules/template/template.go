@@ -202,26 +202,44 @@ func (t Template) Expand(s Seen) string {
 	return text
 }
 
-// joinClauses leaves out what a clause before it has said: two steps may be about one event.
+// joinClauses leaves out a part, up to its semicolon, that says no more than one before it: two
+// steps may be about one event.
 func (t Template) joinClauses(expand func(clause) (string, bool)) string {
 	var out, end string
 	var said []string
-	for _, c := range t {
-		text, ok := expand(c)
-		if !ok || slices.ContainsFunc(said, func(before string) bool { return beginsWith(before, text) }) {
+	for len(t) > 0 {
+		n := 1 + slices.IndexFunc(t, func(c clause) bool { return strings.HasPrefix(c.end, ";") })
+		if n == 0 {
+			n = len(t)
+		}
+		part, partEnd := joinPart(t[:n], expand)
+		t = t[n:]
+		if part == "" || slices.ContainsFunc(said, func(before string) bool { return beginsWith(before, part) }) {
 			continue
 		}
-		said = append(said, text)
-		out += end + text
-		end = c.end
+		said = append(said, part)
+		out += end + part
+		end = partEnd
 	}
 	return out + strings.TrimRight(strings.Trim(end, ",; "), " ")
 }
 
-// beginsWith says that a clause begins with the words of another.
-func beginsWith(clause, words string) bool {
-	rest, ok := strings.CutPrefix(clause, words)
-	return ok && words != "" && (rest == "" || rest[0] == ' ' || rest[0] == ',')
+// joinPart joins the clauses of a part that have all values. It also returns what stands behind the
+// last of them.
+func joinPart(clauses []clause, expand func(clause) (string, bool)) (text, end string) {
+	for _, c := range clauses {
+		if said, ok := expand(c); ok {
+			text += end + said
+			end = c.end
+		}
+	}
+	return text, end
+}
+
+// beginsWith says that a part begins with the words of another.
+func beginsWith(part, words string) bool {
+	rest, ok := strings.CutPrefix(part, words)
+	return ok && (rest == "" || rest[0] == ' ' || rest[0] == ',')
 }
 
 // expand returns false when a placeholder has no value.

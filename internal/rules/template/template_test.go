@@ -74,6 +74,7 @@ func TestTemplates(t *testing.T) {
 		// What was said is not said again.
 		{"", "{cid|id} exits with 137, at {exit.start|time}; {cid|id} exits; done", "40585f73aa00 exits with 137, at 09:30:01; done"},
 		{"", "it exits; it exits late", "it exits; it exits late"},
+		{"", "one waits, for {umount.wait|dur}; another waits, for {umount.wait|dur}", "one waits, for 0.354s; another waits, for 0.354s"},
 		{"", "such umounts: 21; such umounts: {umount|count}; such umounts: 2", "such umounts: 21; such umounts: 2"},
 		// What a log says is put in as it is: no placeholder, no new line, no clause of its own.
 		{"umount", "umount of {path}, then more", "umount of /run {cid}; {exit.start}, then more"},

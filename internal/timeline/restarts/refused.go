@@ -23,17 +23,20 @@ const soonAnswered = 5 * time.Minute
 const aloneFor = 30 * time.Minute
 
 // markShortRefusals marks calls that found nobody for some seconds, once, where the runtime answers
-// soon afterwards and no line says that a daemon has ended or is started again by
-// systemd: a restart of which only what the kubelet met is there, as in a log that somebody has
-// searched for errors. The events are in the order of time.
+// soon afterwards and no line says that a daemon has ended or is started again by systemd. They met
+// a restart of which only what the kubelet says is there, as in a log that somebody has searched
+// for errors. The events are in the order of time.
 func markShortRefusals(events []*event.Event) {
 	runs, ends, oneHost := listRefusals(events)
 	for i, run := range runs {
 		alone := (i == 0 || run.first.Sub(runs[i-1].last) > aloneFor) && (i+1 == len(runs) || runs[i+1].first.Sub(run.last) > aloneFor)
+		if !oneHost || !alone || !run.answered || run.last.Sub(run.first) > longestShort {
+			continue
+		}
 		ended := slices.ContainsFunc(ends, func(at time.Time) bool {
 			return at.After(run.first.Add(-aloneFor)) && at.Before(run.last.Add(aloneFor))
 		})
-		if oneHost && alone && !ended && run.answered && run.last.Sub(run.first) <= longestShort {
+		if !ended {
 			run.mark()
 		}
 	}

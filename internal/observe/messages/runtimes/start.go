@@ -33,7 +33,7 @@ func bootEdge(daemon string, edge event.Edge) func(*event.Record) (event.Event, 
 // part of it has failed; its fatal line follows then.
 func toldToEnd(daemon string) func(*event.Record) (event.Event, bool) {
 	return func(*event.Record) (event.Event, bool) {
-		return event.New(event.KindDaemonStop, daemon+" ends its work in order", event.FieldDaemon.Text(daemon)), true
+		return event.New(event.KindDaemonStop, daemon+" shuts down", event.FieldDaemon.Text(daemon)), true
 	}
 }
 
