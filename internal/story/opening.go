@@ -132,9 +132,20 @@ func (s *story) findSubject() *part {
 	case root != nil && len(s.timeline.Stalls) == 0 && !s.goesOn(root):
 		return cmp.Or(s.findGoingOn(root), root)
 	case root != nil:
-		return root
+		return s.findLatest(root)
 	}
 	return s.findContributing(func(p *part) bool { return p.relevant })
+}
+
+// findLatest returns the last incident of a root's kind that is as well proven: of a node that
+// flaps it is the one whose traces are still there.
+func (s *story) findLatest(root *part) *part {
+	for _, p := range s.parts {
+		if p.Role == language.Root && p.Rule == root.Rule && p.Verdict == root.Verdict && p.Score == root.Score && p.Start.After(root.Start) {
+			root = p
+		}
+	}
+	return root
 }
 
 // findCurrent returns the best part of a role, and of two incidents with that cause the one that

@@ -128,9 +128,9 @@ func TestOneRootPerStall(t *testing.T) {
 			roots = append(roots, f.Container)
 		}
 	}
-	require.Equal(t, []string{idA, idB}, roots)
+	require.Equal(t, []string{idB, idA}, roots, "the headline is about the last of those that are over")
 	require.Contains(t, r.Headline, "(one of 2 stalls)")
-	require.Contains(t, r.Findings[1].Notes, "NotReady itself was not seen in the kubelet's journal")
+	require.Contains(t, r.Findings[0].Notes, "NotReady itself was not seen in the kubelet's journal")
 }
 
 func TestSameRuleTwiceHasOneRoot(t *testing.T) {
