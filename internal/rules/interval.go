@@ -33,12 +33,29 @@ func newSpan(e *event.Event) span {
 	s.startLo, s.startHi = boundTime(e.Start)
 	s.endLo, s.endHi = boundTime(e.Last())
 	if e.Begun {
-		s.startLo = never
+		s.startLo = earliestBegin(e, s.startLo)
 	}
 	if e.Open {
 		s.endHi = ever
 	}
 	return s
+}
+
+// longestFailing is how long a call of the CRI lasts that fails by anything but its deadline: what
+// it waits for answers it. The kubelet itself waits for two minutes, twice that for a sandbox
+// (pkg/kubelet/cri, runtimeRequestTimeout), and longer only for the end of a container and for an
+// image.
+const longestFailing = int64(10 * time.Minute)
+
+// earliestBegin is the earliest moment at which an event can have begun whose begin was not seen.
+func earliestBegin(e *event.Event, seen int64) int64 {
+	switch method := e.FieldText(event.FieldMethod); {
+	case e.Kind != event.KindCRICall || e.FieldText(event.FieldOutcome) != "failed" || e.FieldText(event.FieldDeadline) != "false":
+		return never
+	case method == "StopContainer" || method == "PullImage":
+		return never
+	}
+	return seen - longestFailing
 }
 
 // boundHungTasks bounds the spans of tasks that the kernel's watchdog reports, of which a report
