@@ -41,6 +41,9 @@ func dateReadings(files []*file) {
 			f.makeRare().queried = s.at.T
 		}
 		for e := range f.events.All() {
+			if e.Kind == event.KindProcess {
+				dateListed(e, snapshots, f.account.Path)
+			}
 			listed := e.Kind == event.KindUnit && e.Open
 			if e.Kind != event.KindCount && !listed || e.Start.Known {
 				continue
@@ -54,6 +57,20 @@ func dateReadings(files []*file) {
 			}
 		}
 		f.events.KeepOnly(func(e *event.Event) bool { return e.Kind != event.KindCount || e.Start.Known })
+	}
+}
+
+// longestCollecting is how long a collector works, and twelve hours for a date without its zone:
+// what it lists is no older than this when it writes down its own date.
+const longestCollecting = 13 * time.Hour
+
+// dateListed gives a listed process the date that was collected with it, where only its youngest
+// process tells when a listing was made, and began long before that date: no process of it began
+// later.
+func dateListed(e *event.Event, snapshots map[string]snapshot, file string) {
+	s, ok := findSnapshot(snapshots, file)
+	if ok && e.Begun && e.Open && s.at.Lacks == 0 && e.End.Lacks&^event.LacksZone == 0 && s.at.T.Sub(e.End.T) > longestCollecting {
+		e.Start, e.End = s.at, s.at
 	}
 }
 

@@ -453,6 +453,19 @@ func shimContainer(args string) string {
 	return scan.FindID(args)
 }
 
+// shortLived are programs that run for one task: since when one runs is since when it is at it.
+var shortLived = []string{"umount", "mount", "fusermount", "nsenter"}
+
+// isStateAlone says that only the state of a process matters, as of a daemon that is stuck in the
+// kernel: since when it has been in it a listing does not show.
+func isStateAlone(e *event.Event) bool {
+	if e.Component == "runc" || e.Component == "cni" || slices.Contains(shortLived, e.FieldText(event.FieldComm)) {
+		return false
+	}
+	state := e.FieldText(event.FieldState)
+	return state != "" && strings.Contains("DTtZ", state[:1]) || kernelwait.IsNotable(e.FieldText(event.FieldWaits))
+}
+
 // startTime is when a process began, where ps says so to the second (lstart).
 func startTime(s string) event.Time {
 	if t, ok := stamp.Date(s); ok {
@@ -615,7 +628,9 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 			e.Start = at.Add(-p.ages[i])
 		}
 		if e.Start.Known && at.Known && e.Start.Lacks == at.Lacks && !at.T.Before(e.Start.T) {
-			e.End, e.Open = at, true
+			if e.End, e.Open = at, true; isStateAlone(e) {
+				e.Start, e.Begun = at, true
+			}
 		}
 	}
 	dst = append(dst, p.events...)
