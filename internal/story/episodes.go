@@ -173,9 +173,10 @@ func (s *story) findRootOf(stall int) *part {
 }
 
 // isGoingOn says whether a finding shows something that was going on where the evidence ends, after
-// all stalls were over: collect saw it, and it is what the reader has to do with now.
+// all stalls were over: it is what the reader has to do with now.
 func (s *story) isGoingOn(p *part) bool {
-	if !p.Open || p.Verdict < language.Likely || p.Cause.Start.IsZero() || len(s.timeline.Stalls) == 0 || len(p.stalls) > 0 {
+	open := p.Open && p.namesCause() || p.rule.Role == language.NotReady && s.goesOn(p)
+	if !open || p.Verdict < language.Likely || p.Cause.Start.IsZero() || len(s.timeline.Stalls) == 0 || len(p.stalls) > 0 {
 		return false
 	}
 	last := s.findLastMoment()

@@ -114,7 +114,7 @@ func (s *story) isStalled() bool {
 // going on comes before what is over: a cause of an earlier episode is not that of an open one.
 func (s *story) findSubject() *part {
 	for _, p := range s.parts {
-		if p.live && p.Role == language.Root {
+		if p.live && (p.Role == language.Root || p.Role == language.NotReady) {
 			return p
 		}
 	}
@@ -184,11 +184,11 @@ func (s *story) findBeneath(reason *part) *part {
 	return s.parts[i]
 }
 
-// findGoingOn returns the part that contributes to what goes on, and began when a root was over;
-// nil for none.
+// findGoingOn returns the part that contributes to what goes on, or that makes the node NotReady,
+// and began when a root was over; nil for none.
 func (s *story) findGoingOn(root *part) *part {
 	i := slices.IndexFunc(s.parts, func(p *part) bool {
-		return p.Role == language.Contributing && p.relevant && p.Verdict >= root.Verdict && p.Cause.Start.After(root.Cause.End) && s.goesOn(p)
+		return (p.Role == language.Contributing || p.Role == language.NotReady) && p.relevant && p.Verdict >= root.Verdict && p.Cause.Start.After(root.Cause.End) && s.goesOn(p)
 	})
 	if i < 0 {
 		return nil

@@ -223,7 +223,7 @@ func (s *story) newPart(f *rules.Finding) *part {
 		})
 		p.past = near > 0 && len(p.stalls) == 0
 	}
-	p.live = p.namesCause() && s.isGoingOn(p)
+	p.live = s.isGoingOn(p)
 	p.relevant = len(p.stalls) > 0 || p.live || p.past || s.mayBelongAnywhere(p)
 	if p.rule.Role == language.Fallback && (s.mayBelongAnywhere(p) || len(s.stalls.findWithSymptom(f.Cause)) > 0) {
 		p.Role = language.Fallback // it is about symptoms: unlike causes they may come as late as a stall ends
