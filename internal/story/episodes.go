@@ -67,7 +67,7 @@ func (s *story) describeEpisodes(about *part) []Episode {
 	told := map[*part]bool{}
 	undated, alike := s.findUndatedRoot(), s.findAlike()
 	for _, bout := range s.listBouts() {
-		e := Episode{Stalls: bout}
+		e := Episode{Stalls: bout, Open: s.mayStallAgain(bout)}
 		for _, i := range bout {
 			stall := &s.timeline.Stalls[i]
 			e.Window = e.Union(stall.Window)
@@ -76,6 +76,7 @@ func (s *story) describeEpisodes(about *part) []Episode {
 			if root != nil {
 				told[root] = true
 				e.addCause(root)
+				e.Open = e.Open || s.mayGoOn(root) && s.findLastMoment().Sub(e.End) <= liveTime
 			}
 		}
 		all = append(all, e)
@@ -104,6 +105,20 @@ func (s *story) describeEpisodes(about *part) []Episode {
 		return cmp.Or(cmp.Compare(rankOpen(a), rankOpen(b)), a.Start.Compare(b.Start))
 	})
 	return all
+}
+
+// mayStallAgain says that the kubelet's log ends sooner after several stalls than one of them came
+// after another: nothing shows that no more came.
+func (s *story) mayStallAgain(bout []int) bool {
+	var pause time.Duration
+	for n, i := range bout[1:] {
+		pause = max(pause, s.timeline.Stalls[i].Start.Sub(s.timeline.Stalls[bout[n]].End))
+	}
+	last := &s.timeline.Stalls[bout[len(bout)-1]]
+	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
+		ofStall := func(q event.Quote) bool { return q.Pos.File == c.File }
+		return c.Source == "kubelet.log" && max(0, c.End.Sub(last.End)) < pause && slices.ContainsFunc(last.Evidence, ofStall)
+	})
 }
 
 // findAlike returns, by stall, what shows its cause behind the findings that one rule may have: a

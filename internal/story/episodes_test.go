@@ -97,6 +97,61 @@ per: cid
 	}
 }
 
+// TestStallsUntilTheEnd: several stalls are over only where the kubelet's log goes on for longer
+// than it took from one of them to the next.
+func TestStallsUntilTheEnd(t *testing.T) {
+	for until, open := range map[time.Duration]bool{20 * time.Second: true, time.Minute: false} {
+		tl := line()
+		for i := range 3 {
+			s := stall()
+			s.Start, s.End = s.Start.Add(time.Duration(i)*222*time.Second), s.End.Add(time.Duration(i)*222*time.Second) // 30 s of pause
+			tl.Stalls = append(tl.Stalls, s)
+		}
+		for i := range tl.Coverage {
+			tl.Coverage[i].End = tl.Stalls[2].End.Add(until)
+		}
+		r := evaluate(synthetic(t), tl)
+		require.Len(t, r.Episodes, 1)
+		require.Equal(t, open, r.Episodes[0].Open, until)
+	}
+}
+
+// TestReasonAtTheEnd: the headline is about what keeps the node NotReady at the end, and not about
+// the surer cause of a stall that is over.
+func TestReasonAtTheEnd(t *testing.T) {
+	const rule = `
+id: expired
+title: t
+role: notready
+headline: "the certificate is expired"
+needs: [{any: [kubelet.log], collect: c}]
+steps:
+  - {id: refused, role: cause, text: r, all: true, kind: kubelet.api-failed}
+verdict: {likely: refused}
+`
+	refused := func(seconds float64) event.Event {
+		return ev(event.KindAPIFailed, when(seconds), func(e *event.Event) { e.Source = "kubelet.log" })
+	}
+	for until, want := range map[float64]string{1000: "expired", 5000: "cause"} {
+		tl := line(refused(900), refused(950), refused(990), ev("syscall", from(1, 190), field("name", "umount2")))
+		tl.Stalls = []timeline.Stall{stall()}
+		for i := range tl.Coverage {
+			tl.Coverage[i].File, tl.Coverage[i].End = "log", at(until).T
+		}
+		r := evaluate(catalogOf(t, rule, `
+id: cause
+title: t
+role: root
+headline: "umount2"
+needs: [{any: [strace], collect: c}]
+steps:
+  - {id: cause, role: cause, text: u, kind: syscall}
+verdict: {confirmed: cause}
+`), tl)
+		require.Equal(t, want, r.Findings[r.Opening.Finding-1].Rule, until)
+	}
+}
+
 // TestEndOfCause: a cause is over only where what tells of it goes on without it.
 func TestEndOfCause(t *testing.T) {
 	limit := func(seconds float64) event.Event {
