@@ -22,8 +22,9 @@ type index struct {
 	kinds    map[event.Kind][]int32
 	place    []int32 // of an event among those of its kind
 
-	dense     map[fileSource]bool // see isDense; nil until asked for
-	nodeNames map[writer][]string // see namesOfNode; nil until asked for
+	logs      map[fileSource]logShown // see readLogs; nil until asked for
+	anyDense  bool                    // one of them is dense
+	nodeNames map[writer][]string     // see namesOfNode; nil until asked for
 
 	severalHosts bool                   // see nameSeveralHosts
 	oneMachine   map[[2]string]sameness // by two hosts: see compareMachines

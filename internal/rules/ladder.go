@@ -388,31 +388,45 @@ func (x *index) findSearched(tell []int32) map[fileSource]bool {
 		lines[x.sourceOf(ev)] += x.events[ev].Count()
 	}
 	searched := map[fileSource]bool{}
-	for i := range x.timeline.Coverage {
-		c := &x.timeline.Coverage[i]
-		if source := (fileSource{c.File, c.Source}); lines[source] > 0 && 2*lines[source] >= c.Lines {
-			searched[source] = true
-		}
+	for source, n := range lines {
+		searched[source] = 2*n >= x.readLogs()[source].lines
 	}
 	return searched
+}
+
+// logShown is what all coverages of a log show, of which one of several boots has several.
+type logShown struct {
+	lines int
+	end   int64 // of what is dense
+	dense bool
+}
+
+// readLogs returns what the logs show. A source that is none is not in it, or has no lines.
+func (x *index) readLogs() map[fileSource]logShown {
+	if x.logs == nil {
+		x.logs = make(map[fileSource]logShown, len(x.timeline.Coverage))
+		for i := range x.timeline.Coverage {
+			c := &x.timeline.Coverage[i]
+			source := fileSource{c.File, c.Source}
+			shown := x.logs[source]
+			if shown.lines += c.Lines; c.IsDense() {
+				shown.end, shown.dense, x.anyDense = max(shown.end, c.End.UnixNano()), true, true
+			}
+			x.logs[source] = shown
+		}
+	}
+	return x.logs
 }
 
 // isDense says whether a source holds what its writer wrote, and not lines that somebody chose.
 // Nothing shows that of what is no log (a dump, a table of kubectl): it is chosen where all logs
 // are.
 func (x *index) isDense(source fileSource) bool {
-	if x.dense == nil {
-		x.dense = map[fileSource]bool{}
-		for i := range x.timeline.Coverage {
-			if c := &x.timeline.Coverage[i]; c.IsDense() {
-				x.dense[fileSource{c.File, c.Source}] = true
-			}
-		}
-	}
+	logs := x.readLogs()
 	if strings.HasSuffix(source.source, ".log") {
-		return x.dense[source]
+		return logs[source].dense
 	}
-	return len(x.dense) > 0
+	return x.anyDense
 }
 
 // fileSource is a source in one file.
@@ -476,8 +490,19 @@ func saturate(a, b int64) int64 {
 	return a + b
 }
 
+// recentTime is how long before the end of a log its lines may lie in the time of what was
+// collected with it, as the state of a process: an incident of yesterday is over.
+const recentTime = time.Hour
+
+// isRecent says that an event is none of a whole log, or lies near the end of it.
+func (x *index) isRecent(ev int32) bool {
+	log := x.readLogs()[x.sourceOf(ev)]
+	return !log.dense || log.end-x.spans[ev].endHi < int64(recentTime)
+}
+
 // goesWith says whether the effect lies in the time of an event. Without a time nothing speaks
-// against it: the lines of an excerpt belong together.
+// against it: the lines of an excerpt belong together, and what was collected shows the end of a
+// log.
 func (e *effectSpans) goesWith(x *index, ev int32) bool {
 	if e.rule.Excerpt && x.isInDenseSource(ev) {
 		return false
@@ -489,7 +514,7 @@ func (e *effectSpans) goesWith(x *index, ev int32) bool {
 		return false
 	}
 	at := x.spans[ev]
-	if !at.dated || e.undated {
+	if !at.dated || e.undated && x.isRecent(ev) {
 		return slices.ContainsFunc(e.all, func(other int32) bool { return x.areOfOneMachine(ev, other) })
 	}
 	after := sort.Search(len(e.events), func(i int) bool {

@@ -280,6 +280,18 @@ func TestLadderInDenseLogs(t *testing.T) {
 	require.Equal(t, []string{"sleeps", "stall"}, stepIDs(r.Findings[0].Chain))
 	require.Equal(t, timeline.Window{Start: at(3600).T, End: at(3600).T}, r.Findings[0].Cause, "the stall is no cause")
 
+	boots := dense(line(tell))
+	boots.Coverage = append(boots.Coverage, timeline.Coverage{Source: "kubelet.log", File: "kubelet.log"}) // of its line "-- Boot …"
+	require.Empty(t, Evaluate(readFrozen(t), boots).Findings, "a log of several boots is a whole journal, too")
+
+	collected := ev("kubelet.stall")
+	require.Equal(t, language.Likely, Evaluate(readFrozen(t), dense(line(tell, collected))).Findings[0].Verdict, "what has no time was collected with the log")
+	longer := dense(line(tell, collected))
+	for i := range longer.Coverage {
+		longer.Coverage[i].End = at(3600 + 3601).T
+	}
+	require.Empty(t, Evaluate(readFrozen(t), longer).Findings, "an hour after the tell")
+
 	crash := ev("crash", when(3600), writtenBy("kubelet.log"))
 	crash.Evidence[0].Pos.File = "kubelet.log"
 	r = Evaluate(readFrozen(t), dense(line(crash)))

@@ -250,6 +250,9 @@ func (s *story) dropPossible(proven bool) {
 		s.dropped[p.Rule] = true
 		return true
 	})
+	for _, p := range s.parts {
+		delete(s.dropped, p.Rule)
+	}
 }
 
 // weighDropped makes weighed hypotheses of those whose findings were dropped.
