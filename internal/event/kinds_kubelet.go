@@ -37,6 +37,7 @@ const (
 	KindClientRefused    Kind = "apiserver.client-refused"
 	KindNetworkNotReady  Kind = "kubelet.network-not-ready"
 	KindPressure         Kind = "kubelet.pressure"
+	KindPressureOver     Kind = "kubelet.pressure-over"
 	KindEviction         Kind = "kubelet.eviction"
 	KindImageFSFailed    Kind = "kubelet.image-fs-failed"
 	KindImagesCleaned    Kind = "kubelet.image-gc-succeeded"
@@ -215,6 +216,9 @@ var kubeletKinds = []KindInfo{
 	{Kind: KindPressure, About: "the kubelet reports pressure as a condition of its node", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldOf, "what the node is short of; of process ids kubelet.pid-pressure tells", "disk", "memory"),
 		oneOf(FieldWhat, "begins: a change; lasts: what the eviction manager observes at each of its turns", "begins", "lasts"),
+	}},
+	{Kind: KindPressureOver, About: "the kubelet reports that its node has no pressure, also when it starts", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldOf, "what the node is not short of", "disk", "memory"),
 	}},
 	{Kind: KindEviction, About: "the kubelet's eviction manager acts", IDs: ofPod, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what it does: it wants a resource back, must evict pods for it, has evicted one, finds none to evict, or takes on none", "reclaim", "must-evict", "evicted", "none-left", "refused"),

@@ -139,7 +139,7 @@ var firstTroubles = []event.Kind{
 // routineKinds are the kinds of events that healthy nodes show, too. Those that are routine only
 // with certain fields stand in isRoutine.
 var routineKinds = []event.Kind{
-	event.KindKubeletStart, event.KindNodeReady, event.KindContainerDied, event.KindKillUnwanted, event.KindRestartWanted,
+	event.KindKubeletStart, event.KindNodeReady, event.KindPressureOver, event.KindContainerDied, event.KindKillUnwanted, event.KindRestartWanted,
 	event.KindRelist, event.KindSyncLoop, event.KindRuntimeOperation, event.KindTaskExit, event.KindCreated,
 	event.KindRemoved, event.KindCleanedUp, event.KindShimStart, event.KindShimGone, event.KindDumpWritten,
 	event.KindScopeStart, event.KindUnit, event.KindUnitStart, event.KindUnitStop, event.KindDaemonStart, event.KindDaemonStop,

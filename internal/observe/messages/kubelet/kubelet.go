@@ -95,6 +95,8 @@ var Table = table.Table{
 		{[]string{"Certificate expiration is ", "Certificate rotation deadline determined"}, certificateExpires},
 		{[]string{"untime network not ready", "Unable to update cni config"}, networkNotReady},
 		{[]string{"NodeHasDiskPressure", nodeConditions}, nodePressure("disk", "DiskPressure")},
+		{[]string{"NodeHasNoDiskPressure"}, pressureOver("disk")},
+		{[]string{"NodeHasSufficientMemory"}, pressureOver("memory")},
 		{[]string{"NodeHasInsufficientMemory", nodeConditions}, nodePressure("memory", "NodeHasInsufficientMemory", "MemoryPressure")},
 		{spellings(evictions), eviction},
 		{[]string{"mage garbage collection failed", "ailed to get imageFs"}, imageFSFailed},

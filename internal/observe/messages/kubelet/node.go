@@ -254,6 +254,17 @@ func nodePressure(of string, conditions ...string) func(*event.Record) (event.Ev
 	}
 }
 
+// pressureOver is the end of a condition, which the kubelet also says of each when it starts:
+//
+//	≤ 1.20  Recording NodeHasNoDiskPressure event message for node n
+//	≥ 1.21  "Recording event message for node" node="n" event="NodeHasNoDiskPressure"
+func pressureOver(of string) func(*event.Record) (event.Event, bool) {
+	return func(r *event.Record) (event.Event, bool) {
+		e := event.New(event.KindPressureOver, "the kubelet reports no pressure on "+of, event.FieldOf.Text(of))
+		return e, strings.Contains(r.Raw, "event message for node")
+	}
+}
+
 // nodeConditions is what the eviction manager says at each of its turns, of what it finds and of
 // what it still reports: "node conditions - observed", "node conditions - transition period not
 // met".
