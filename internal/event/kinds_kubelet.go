@@ -217,7 +217,7 @@ var kubeletKinds = []KindInfo{
 		oneOf(FieldOf, "what the node is short of; of process ids kubelet.pid-pressure tells", "disk", "memory"),
 		oneOf(FieldWhat, "begins: a change; lasts: what the eviction manager observes at each of its turns", "begins", "lasts"),
 	}},
-	{Kind: KindPressureOver, About: "the kubelet reports that its node has no pressure, also when it starts", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindPressureOver, About: "the kubelet reports that its node has no pressure any more", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldOf, "what the node is not short of", "disk", "memory"),
 	}},
 	{Kind: KindEviction, About: "the kubelet's eviction manager acts", IDs: ofPod, Fields: []FieldInfo{

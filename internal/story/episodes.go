@@ -76,7 +76,7 @@ func (s *story) describeEpisodes(about *part) []Episode {
 			if root != nil {
 				told[root] = true
 				e.addCause(root)
-				e.Open = e.Open || s.mayGoOn(root) && s.findLastMoment().Sub(e.End) <= liveTime
+				e.Open = e.Open || len(bout) > 1 && s.mayGoOn(root) && s.findLastMoment().Sub(e.End) <= liveTime
 			}
 		}
 		all = append(all, e)

@@ -113,7 +113,7 @@ func Build(in Input, o Options) *Timeline {
 	events := in.Events
 	tl := &Timeline{Clocks: reconcileClocks(events, in.Sources, o), Coverage: coverageOf(in.Sources)}
 	runs.Sort(events, compareEvents)
-	events = retold.FoldRestarts(retold.FoldLimits(retold.FoldConditions(retold.FoldCallers(foldCopies(events)))))
+	events = retold.DropRelief(retold.FoldRestarts(retold.FoldLimits(retold.FoldConditions(retold.FoldCallers(foldCopies(events))))))
 	events = joinSightings(pairSpans(events, tl.Coverage))
 	runs.Sort(events, compareEvents)
 	linkGoroutines(events)

@@ -1,7 +1,9 @@
-// Package retold makes one event of lines by which one program tells one thing twice.
+// Package retold makes one event of lines by which one program tells one thing twice, and drops
+// what tells nothing new.
 package retold
 
 import (
+	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -137,6 +139,27 @@ func FoldLimits(events []*event.Event) []*event.Event {
 		kept = append(kept, e)
 	}
 	return kept
+}
+
+// DropRelief drops the words of a kubelet that its node has no pressure where it had reported none:
+// so it says of each condition when it starts.
+//
+// Input and output are in the order of time.
+func DropRelief(events []*event.Event) []*event.Event {
+	type condition struct{ host, of string }
+	reported := map[condition]bool{}
+	return slices.DeleteFunc(events, func(e *event.Event) bool {
+		of := condition{e.Host, e.FieldText(event.FieldOf)}
+		switch e.Kind {
+		case event.KindPressure:
+			reported[of] = true
+		case event.KindPressureOver:
+			over := reported[of]
+			delete(reported, of)
+			return !over
+		}
+		return false
+	})
 }
 
 // FoldRestarts makes one event of the two lines in which systemd 236 to 242 tells of one restart of

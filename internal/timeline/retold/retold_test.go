@@ -120,3 +120,15 @@ func TestFoldRestarts(t *testing.T) {
 	require.Equal(t, 37, one.FieldInt(event.FieldRestarts))
 	require.Len(t, one.Evidence, 2)
 }
+
+func TestDropRelief(t *testing.T) {
+	pressure := func(number int, kind event.Kind, of string) *event.Event {
+		return line(t, number, "2026-11-20T09:00:00Z", kind, event.FieldOf.Text(of))
+	}
+	all := []*event.Event{
+		pressure(1, event.KindPressureOver, "disk"), pressure(2, event.KindPressureOver, "memory"), // the kubelet starts
+		pressure(3, event.KindPressure, "disk"),
+		pressure(4, event.KindPressureOver, "memory"), pressure(5, event.KindPressureOver, "disk"), pressure(6, event.KindPressureOver, "disk"),
+	}
+	require.Equal(t, []int{3, 5}, numbers(retold.DropRelief(all)))
+}
