@@ -14,6 +14,7 @@ const (
 	KindUpdateRefused Kind = "containerd.update-refused"
 	KindAnswerLate    Kind = "containerd.answer-late"
 	KindExitLost      Kind = "crio.exit-lost"
+	KindUnrestored    Kind = "crio.sandbox-unrestored"
 	KindCreated       Kind = "containerd.created"
 	KindRemoved       Kind = "containerd.removed"
 	KindCleanedUp     Kind = "containerd.cleaned-up"
@@ -100,6 +101,9 @@ var runtimeKinds = []KindInfo{
 	{Kind: KindEventUnsent, About: "a shim could not hand an event over to containerd, as that of the end of a container", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldError, "as written"),
 		text(FieldWhat, "topic of the event, as /tasks/exit; absent where the line does not say"),
+	}},
+	{Kind: KindUnrestored, About: "CRI-O, while it starts, cannot take a sandbox over from its last run, and deletes it", IDs: []Key{FieldSandbox, FieldPID}, Fields: []FieldInfo{
+		text(FieldError, "as written"),
 	}},
 	{Kind: KindExitLost, About: "CRI-O finds no exit code of a container that has ended: its conmon has written none", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldError, "as written"),

@@ -145,7 +145,7 @@ var routineKinds = []event.Kind{
 	event.KindScopeStart, event.KindUnit, event.KindUnitStart, event.KindUnitStop, event.KindDaemonStart, event.KindDaemonStop,
 	event.KindDaemonRestart, event.KindReexec, event.KindOperator, event.KindCount, event.KindMount,
 	event.KindLogLine, event.KindNoise, event.KindLoss, event.KindCollectItem, event.KindStatusGet,
-	event.KindTaskUpdate, event.KindUpdateSync,
+	event.KindTaskUpdate, event.KindUpdateSync, event.KindUnrestored,
 	event.KindImagesCleaned, event.KindConvoy, event.KindKernelFrame, event.KindSuspend, event.KindStall,
 	event.KindRuntimeDown, // where it is more, it is a complaint
 }

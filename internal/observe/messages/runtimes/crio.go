@@ -32,11 +32,25 @@ var CRIO = table.Table{
 		{[]string{"Container creation error: "}, createFailed},
 		{[]string{"Error adding network: ", "Error deleting network: "}, networkFailed},
 		{[]string{"NetworkReady status: false", "Type:NetworkReady,Status:false,"}, networkNotReady},
+		{[]string{"Could not restore sandbox "}, sandboxUnrestored},
 		{[]string{"level=fatal"}, fatalError("crio")},
 		{[]string{"not yet finished. Currently at stage ", "error reserving ctr name ", "error reserving pod name ", "context was either canceled or the deadline was exceeded"}, createWaits},
 		table.Crash,
 		table.CrashedCall,
 	},
+}
+
+// sandboxUnrestored is a sandbox that CRI-O finds on its disk as it starts, and does not take over
+// (internal/lib/sandbox, server.restore). It deletes its containers then, one sandbox after
+// another, and serves the CRI when it is done with all of them:
+//
+//	warning Could not restore sandbox <id>: failed to Statfs \"/var/run/netns/…\": no such file or directory
+func sandboxUnrestored(r *event.Record) (event.Event, bool) {
+	rest := scan.After(r.Message(), "Could not restore sandbox ")
+	id, reason, ok := strings.Cut(rest, ": ")
+	e := event.New(event.KindUnrestored, "CRI-O starts, and cannot restore sandbox "+scan.Short(scan.ContainerID(id)), event.FieldError.Text(reason))
+	e.IDs.Sandbox = scan.ContainerID(id)
+	return e, ok && e.IDs.Sandbox != ""
 }
 
 // createFailed is a container that the OCI runtime does not create for a reason that is known and
