@@ -490,12 +490,16 @@ func saturate(a, b int64) int64 {
 	return a + b
 }
 
-// recentTime is how long before the end of a log its lines may lie in the time of what was
-// collected with it, as the state of a process: an incident of yesterday is over.
+// recentTime is how long before the end of a log a call of it may have failed that what was
+// collected with the log, as the state of a process, explains: one that failed yesterday is over.
 const recentTime = time.Hour
 
-// isRecent says that an event is none of a whole log, or lies near the end of it.
-func (x *index) isRecent(ev int32) bool {
+// mayGoWithUndated says that what has no time may lie in the time of an event. Only a call that
+// failed long before the end of a whole log is known to be over.
+func (x *index) mayGoWithUndated(ev int32) bool {
+	if kind := x.events[ev].Kind; kind != event.KindCRICall && kind != event.KindCRIError {
+		return true
+	}
 	log := x.readLogs()[x.sourceOf(ev)]
 	return !log.dense || log.end-x.spans[ev].endHi < int64(recentTime)
 }
@@ -514,7 +518,7 @@ func (e *effectSpans) goesWith(x *index, ev int32) bool {
 		return false
 	}
 	at := x.spans[ev]
-	if !at.dated || e.undated && x.isRecent(ev) {
+	if !at.dated || e.undated && x.mayGoWithUndated(ev) {
 		return slices.ContainsFunc(e.all, func(other int32) bool { return x.areOfOneMachine(ev, other) })
 	}
 	after := sort.Search(len(e.events), func(i int) bool {

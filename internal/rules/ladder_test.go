@@ -286,16 +286,27 @@ func TestLadderInDenseLogs(t *testing.T) {
 
 	collected := ev("kubelet.stall")
 	require.Equal(t, language.Likely, Evaluate(readFrozen(t), dense(line(tell, collected))).Findings[0].Verdict, "what has no time was collected with the log")
-	longer := dense(line(tell, collected))
-	for i := range longer.Coverage {
-		longer.Coverage[i].End = at(3600 + 3601).T
-	}
-	require.Empty(t, Evaluate(readFrozen(t), longer).Findings, "an hour after the tell")
-
 	crash := ev("crash", when(3600), writtenBy("kubelet.log"))
 	crash.Evidence[0].Pos.File = "kubelet.log"
 	r = Evaluate(readFrozen(t), dense(line(crash)))
 	require.Empty(t, r.Findings, "a whole journal shows by itself what failed with it")
+}
+
+// TestFailedCallLongBefore holds that what was collected without a time explains no call that
+// failed long before the end of a whole log.
+func TestFailedCallLongBefore(t *testing.T) {
+	calls := strings.Replace(onlyOwn, "kind: cgroup", "kind: kubelet.cri-error", 1)
+	cat, err := language.Load(nil, language.Files{FS: fstest.MapFS{"frozen.yaml": {Data: []byte(calls)}, "effects.yaml": {Data: []byte(frozenEffects)}}})
+	require.NoError(t, err)
+	failed := ev(event.KindCRIError, when(3600), writtenBy("kubelet.log"))
+	failed.Evidence[0].Pos.File = "kubelet.log"
+	for after, want := range map[float64]int{3599: 1, 3601: 0} {
+		tl := dense(line(failed, ev("kubelet.stall")))
+		for i := range tl.Coverage {
+			tl.Coverage[i].End = at(3600 + after).T
+		}
+		require.Len(t, Evaluate(cat, tl).Findings, want, after)
+	}
 }
 
 // TestLadderInSearchedLog holds that a log of which every other line is a tell is what somebody

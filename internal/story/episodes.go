@@ -67,16 +67,14 @@ func (s *story) describeEpisodes(about *part) []Episode {
 	told := map[*part]bool{}
 	undated, alike := s.findUndatedRoot(), s.findAlike()
 	for _, bout := range s.listBouts() {
-		e := Episode{Stalls: bout, Open: s.mayStallAgain(bout)}
+		e := Episode{Stalls: bout, Open: s.isBoutOpen(bout)}
 		for _, i := range bout {
 			stall := &s.timeline.Stalls[i]
 			e.Window = e.Union(stall.Window)
-			e.Open = e.Open || stall.Open
 			root := cmp.Or(s.findRootOf(i), undated, alike[i])
 			if root != nil {
 				told[root] = true
 				e.addCause(root)
-				e.Open = e.Open || len(bout) > 1 && s.mayGoOn(root) && s.findLastMoment().Sub(e.End) <= liveTime
 			}
 		}
 		all = append(all, e)
@@ -107,18 +105,42 @@ func (s *story) describeEpisodes(about *part) []Episode {
 	return all
 }
 
-// mayStallAgain says that the kubelet's log ends sooner after several stalls than one of them came
+// isBoutOpen says that some stalls go on where the evidence ends: the end of one was not seen, one
+// more may have come, or what causes several of them is still there.
+func (s *story) isBoutOpen(bout []int) bool {
+	var end time.Time
+	for _, i := range bout {
+		stall := &s.timeline.Stalls[i]
+		if stall.Open {
+			return true
+		}
+		if stall.End.After(end) {
+			end = stall.End
+		}
+	}
+	if len(bout) == 1 || s.findLastMoment().Sub(end) > liveTime {
+		return false
+	}
+	return s.mayStallAgain(bout) || slices.ContainsFunc(bout, func(i int) bool {
+		root := s.findRootOf(i)
+		return root != nil && s.mayGoOn(root)
+	})
+}
+
+// mayStallAgain says that the kubelet's logs end sooner after several stalls than one of them came
 // after another: nothing shows that no more came.
 func (s *story) mayStallAgain(bout []int) bool {
 	var pause time.Duration
 	for n, i := range bout[1:] {
 		pause = max(pause, s.timeline.Stalls[i].Start.Sub(s.timeline.Stalls[bout[n]].End))
 	}
-	last := &s.timeline.Stalls[bout[len(bout)-1]]
-	return slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
-		ofStall := func(q event.Quote) bool { return q.Pos.File == c.File }
-		return c.Source == "kubelet.log" && max(0, c.End.Sub(last.End)) < pause && slices.ContainsFunc(last.Evidence, ofStall)
-	})
+	var end time.Time
+	for i := range s.timeline.Coverage {
+		if c := &s.timeline.Coverage[i]; c.Source == "kubelet.log" && c.End.After(end) {
+			end = c.End
+		}
+	}
+	return !end.IsZero() && max(0, end.Sub(s.timeline.Stalls[bout[len(bout)-1]].End)) < min(pause, liveTime)
 }
 
 // findAlike returns, by stall, what shows its cause behind the findings that one rule may have: a
@@ -234,9 +256,12 @@ func (s *story) goesOn(p *part) bool { return s.findEnd(p).IsZero() && (p.Open |
 // says that it is over.
 func (s *story) mayGoOn(p *part) bool {
 	var moments []*event.Event
+	if recovery := p.findRecovery(); !recovery.IsZero() && !p.Cause.End.After(recovery) {
+		return false
+	}
 	for _, step := range p.Chain {
 		if step.Role == "recovery" {
-			return false
+			continue
 		}
 		for _, e := range step.Events {
 			if e.Kind == event.KindUnitGivenUp && !s.isStartedAfter(e) {

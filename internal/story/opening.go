@@ -113,13 +113,15 @@ func (s *story) isStalled() bool {
 // findSubject returns the part that the headline is about; nil where no cause is named. What is
 // going on comes before what is over: a cause of an earlier episode is not that of an open one.
 func (s *story) findSubject() *part {
+	bouts := s.listBouts()
+	stalls := len(bouts) > 0 && s.isBoutOpen(bouts[len(bouts)-1])
 	for _, p := range s.parts {
-		if p.live && (p.Role == language.Root || p.Role == language.NotReady) {
+		if p.live && (p.Role == language.Root || p.Role == language.NotReady && !stalls) {
 			return p
 		}
 	}
 	past := slices.ContainsFunc(s.parts, func(p *part) bool { return p.past && p.Role == language.Root })
-	if bouts := s.listBouts(); len(bouts) > 1 || past {
+	if len(bouts) > 1 || past {
 		last := bouts[len(bouts)-1]
 		if s.timeline.Stalls[last[len(last)-1]].Open {
 			return s.findSubjectOf(last)

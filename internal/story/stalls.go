@@ -5,6 +5,7 @@ import (
 	"sort"
 	"time"
 
+	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -67,6 +68,26 @@ func listSpells(f *rules.Finding) []timeline.Window {
 	}
 	spells[len(spells)-1].End = f.Cause.End
 	return spells
+}
+
+// unseenReach is how long after the last line about a stall, whose end was not seen, its cause may
+// be seen for the first time: a list of processes is made after the journals are saved, or before.
+const unseenReach = time.Hour
+
+// findOpenBefore returns the last stall, as an index, where neither its end nor the start of a
+// cause was seen, and the cause was seen soon after; -1 for any other.
+func (x *stallIndex) findOpenBefore(f *rules.Finding) int {
+	last := len(x.stalls) - 1
+	if last < 0 || !x.stalls[last].Open || !f.Open || f.Cause.Start.After(x.stalls[last].End.Add(unseenReach)) || f.Cause.End.Before(x.stalls[last].Start) {
+		return -1
+	}
+	for i := range f.Chain {
+		isSeenToStart := func(e *event.Event) bool { return !e.Begun }
+		if f.Chain[i].Role == "cause" && slices.ContainsFunc(f.Chain[i].Events, isSeenToStart) {
+			return -1
+		}
+	}
+	return last
 }
 
 // findWithSymptom returns the stalls, as indices, of which something that lasted for w may be a

@@ -213,6 +213,9 @@ func (s *story) newPart(f *rules.Finding) *part {
 		for _, spell := range listSpells(f) {
 			p.stalls = append(p.stalls, s.stalls.findCausedBy(spell, f.Open)...)
 		}
+		if i := s.stalls.findOpenBefore(f); i >= 0 {
+			p.stalls = append(p.stalls, i)
+		}
 		slices.Sort(p.stalls)
 		p.stalls = slices.Compact(p.stalls)
 		// A relist that completed after the recovery was not held up any more.

@@ -453,6 +453,10 @@ func shimContainer(args string) string {
 	return scan.FindID(args)
 }
 
+// ByYoungest is the basis of the time of a listing that neither ps itself nor a line before it
+// dates.
+const ByYoungest = "the youngest process of the listing began then"
+
 // shortLived are programs that run for one task: since when one runs is since when it is at it.
 var shortLived = []string{"umount", "mount", "fusermount", "nsenter"}
 
@@ -603,10 +607,11 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 	if p.rows == 0 {
 		return dst
 	}
+	basis := ""
 	if p.self.Known {
 		at = p.self
 	} else if !at.Known {
-		at = p.youngest // it was there
+		at, basis = p.youngest, ByYoungest // it was there
 	}
 	shims := p.shims()
 	for i := range p.events {
@@ -629,7 +634,7 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 		}
 		if e.Start.Known && at.Known && e.Start.Lacks == at.Lacks && !at.T.Before(e.Start.T) {
 			if e.End, e.Open = at, true; isStateAlone(e) {
-				e.Start, e.Begun = at, true
+				e.Start, e.Begun, e.Basis = at, true, basis
 			}
 		}
 	}

@@ -141,22 +141,29 @@ func FoldLimits(events []*event.Event) []*event.Event {
 	return kept
 }
 
-// DropRelief drops the words of a kubelet that its node has no pressure where it had reported none:
-// so it says of each condition when it starts.
+// startOfKubelet is how long after a kubelet's first line it may say of each condition how the node
+// is: it does so when it first reports its status.
+const startOfKubelet = time.Minute
+
+// DropRelief drops the words of a kubelet that its node has no pressure where it had reported none,
+// or has just started: so it says of each condition then.
 //
 // Input and output are in the order of time.
 func DropRelief(events []*event.Event) []*event.Event {
 	type condition struct{ host, of string }
-	reported := map[condition]bool{}
+	reported, started := map[condition]bool{}, map[string]time.Time{}
 	return slices.DeleteFunc(events, func(e *event.Event) bool {
 		of := condition{e.Host, e.FieldText(event.FieldOf)}
 		switch e.Kind {
+		case event.KindKubeletStart:
+			started[e.Host] = e.Start.T
 		case event.KindPressure:
 			reported[of] = true
 		case event.KindPressureOver:
-			over := reported[of]
+			if !reported[of] || e.Start.T.Sub(started[e.Host]) < startOfKubelet {
+				return true
+			}
 			delete(reported, of)
-			return !over
 		}
 		return false
 	})
