@@ -113,6 +113,11 @@ func TestStallsUntilTheEnd(t *testing.T) {
 		r := evaluate(synthetic(t), tl)
 		require.Len(t, r.Episodes, 1)
 		require.Equal(t, open, r.Episodes[0].Open, until)
+
+		boot := timeline.Coverage{Source: "kubelet.log", File: "kubelet.log"} // of a line without a date
+		rotated := timeline.Coverage{Source: "kubelet.log", File: "kubelet.log.1", Start: at(0).T, End: tl.Stalls[2].End.Add(time.Hour)}
+		tl.Coverage = append(tl.Coverage, boot, rotated)
+		require.False(t, evaluate(synthetic(t), tl).Episodes[0].Open, "its log goes on in another file")
 	}
 }
 

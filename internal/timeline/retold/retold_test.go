@@ -131,4 +131,10 @@ func TestDropRelief(t *testing.T) {
 		pressure(4, event.KindPressureOver, "memory"), pressure(5, event.KindPressureOver, "disk"), pressure(6, event.KindPressureOver, "disk"),
 	}
 	require.Equal(t, []int{3, 5}, numbers(retold.DropRelief(all)))
+
+	restarted := []*event.Event{
+		pressure(1, event.KindPressure, "disk"),
+		line(t, 2, "2026-11-20T09:00:00Z", event.KindKubeletStart), pressure(3, event.KindPressureOver, "disk"),
+	}
+	require.Equal(t, []int{1, 2}, numbers(retold.DropRelief(restarted)), "a kubelet that starts says so first, and may report pressure next")
 }
