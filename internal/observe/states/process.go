@@ -632,10 +632,12 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 		if e.Start.IsZero() && p.ages[i] >= 0 && at.Known {
 			e.Start = at.Add(-p.ages[i])
 		}
-		if e.Start.Known && at.Known && e.Start.Lacks == at.Lacks && !at.T.Before(e.Start.T) {
-			if e.End, e.Open = at, true; isStateAlone(e) {
-				e.Start, e.Begun, e.Basis = at, true, basis
-			}
+		switch {
+		case !e.Start.Known || !at.Known:
+		case isStateAlone(e):
+			e.Start, e.End, e.Begun, e.Open, e.Basis = at, at, true, true, basis
+		case e.Start.Lacks == at.Lacks && !at.T.Before(e.Start.T):
+			e.End, e.Open = at, true
 		}
 	}
 	dst = append(dst, p.events...)
