@@ -68,9 +68,9 @@ func TestBrokenConsole(t *testing.T) {
 func TestLongJoinedLine(t *testing.T) {
 	const header = `E1108 09:33:20.540000    2917 a.go:1] `
 	for name, text := range map[string]string{
-		"headers in an open quotation": header + `"` + strings.Repeat(header, 100_000),
-		"headers and no message":       strings.Repeat(header, 100_000),
-		"a child's words":              strings.Repeat(`time="2025-11-08T09:33:14Z" level=info x `, 100_000) + " stream=stderr",
+		"headers in an open quotation": header + `"` + strings.Repeat(header, 200_000),
+		"headers and no message":       strings.Repeat(header, 200_000),
+		"a child's words":              strings.Repeat(`time="2025-11-08T09:33:14Z" level=info x `, 200_000) + " stream=stderr",
 	} {
 		began := time.Now()
 		parsetest.Drain(t, parsetest.Format(t, "klog"), lines.Input{Path: "f", R: strings.NewReader(text)})
