@@ -394,14 +394,14 @@ func (x *index) findSearched(tell []int32) map[fileSource]bool {
 	return searched
 }
 
-// logShown is what all coverages of a log show, of which one of several boots has several.
+// logShown sums up the coverages of a log: one of several boots has several.
 type logShown struct {
 	lines int
 	end   int64 // of what is dense
 	dense bool
 }
 
-// readLogs returns what the logs show. A source that is none is not in it, or has no lines.
+// readLogs returns what the logs show. A source that is no log is not among them, or has no lines.
 func (x *index) readLogs() map[fileSource]logShown {
 	if x.logs == nil {
 		x.logs = make(map[fileSource]logShown, len(x.timeline.Coverage))
