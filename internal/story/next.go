@@ -79,6 +79,7 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 		n.addForSigns()
 	}
 	if state == Unrecognised {
+		n.addAsleep()
 		n.addMissing([]rules.Missing{{Source: "collect", Command: collectAll, Note: wantAll}})
 	}
 	if state == Stalled && s.isOver() {

@@ -72,9 +72,10 @@ func listSignsBut(tl *timeline.Timeline, stalled bool, explained func(*event.Eve
 	}
 	byText := map[event.Kind]map[string]*said{}
 	begun := findBegun(tl)
+	whole := slices.ContainsFunc(tl.Coverage, func(c timeline.Coverage) bool { return c.IsDense() })
 	var all []*said
 	for _, e := range tl.Events {
-		if isRoutine(e) || isOfWorkload(e) || stalled && isOfStall(e) || begun.isOver(e) || explained != nil && explained(e) {
+		if isRoutine(e) && (whole || !isRefusedProbe(e)) || isOfWorkload(e) || stalled && isOfStall(e) || begun.isOver(e) || explained != nil && explained(e) {
 			continue
 		}
 		if byText[e.Kind] == nil {
@@ -691,6 +692,15 @@ func isRoutine(e *event.Event) bool {
 		return e.FieldText(event.FieldWhat) == "port"
 	}
 	return slices.Contains(routineKinds, e.Kind)
+}
+
+// isRefusedProbe says that the runtime refused to enter a container which has stopped. A whole log
+// has such lines on every node, of a container that ends while it is probed. Somebody who copied
+// one met it for longer.
+func isRefusedProbe(e *event.Event) bool {
+	failure := e.FieldText(event.FieldError)
+	return e.Kind == event.KindCRIError && e.FieldText(event.FieldMethod) == "ExecSync" &&
+		strings.Contains(failure, "cannot exec ") && strings.Contains(failure, "stopped")
 }
 
 // asksForDeleted says that a call asked for a container or a sandbox that the runtime had deleted:

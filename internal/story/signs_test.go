@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
 // TestUnexplainedSigns holds that trouble of its own stays beside a possible cause, that what a
@@ -89,6 +90,22 @@ func TestDeletedContainer(t *testing.T) {
 
 // TestSignCountsOthers holds that a sign that counts events of several containers says so, and does
 // not give all of them to the one that it names.
+// TestRefusedProbe holds that a container that the runtime has as running, and refuses to enter, is
+// a sign in lines that somebody chose, and none in a whole log.
+func TestRefusedProbe(t *testing.T) {
+	refused := event.New(event.KindCRIError, "ExecSync failed", event.FieldMethod.Text("ExecSync"),
+		event.FieldError.Text("OCI runtime exec failed: exec failed: cannot exec in a stopped container: unknown"))
+	late := event.New(event.KindCRIError, "ExecSync failed", event.FieldMethod.Text("ExecSync"), event.FieldError.Text("command timed out"))
+	for i, e := range []*event.Event{&refused, &late} {
+		e.Evidence = []event.Quote{{Pos: event.Pos{File: "kubelet.log", Line: i + 1}}}
+	}
+	tl := &timeline.Timeline{Events: []*event.Event{&refused, &late}}
+	require.Len(t, listSigns(tl, false), 1)
+	day := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+	tl.Coverage = []timeline.Coverage{{Source: "kubelet.log", File: "kubelet.log", Lines: 20_000, Start: day, End: day.Add(24 * time.Hour)}}
+	require.Empty(t, listSigns(tl, false))
+}
+
 func TestSignCountsOthers(t *testing.T) {
 	silent := func(second float64, id string) event.Event {
 		return ev("containerd.state-timeout", when(second), func(e *event.Event) {

@@ -87,9 +87,41 @@ func (n *nextChooser) addForWorkload() {
 // that. It says whether it did.
 func (n *nextChooser) addBusyDaemon(sign []event.Quote) bool {
 	for _, e := range n.timeline.Events {
-		command := map[string]string{"kubelet": dumpKubelet, "containerd": dumpContainerd, "dockerd": dumpDockerd, "crio": dumpCRIO}[e.Component]
-		if e.Kind == event.KindProcess && isBusyDaemon(e) && command != "" && len(sign) > 0 && e.Pos() == sign[0].Pos {
-			n.addMissing([]rules.Missing{{Source: "goroutines." + e.Component, Command: command, Note: wantRunning}})
+		if e.Kind == event.KindProcess && isBusyDaemon(e) && len(sign) > 0 && e.Pos() == sign[0].Pos && n.addDumpOf(e.Component, wantRunning) {
+			return true
+		}
+	}
+	return false
+}
+
+// addAsleep asks for the goroutines of the first daemon of which somebody looked at a thread, and
+// saw it asleep.
+func (n *nextChooser) addAsleep() {
+	for _, d := range dumps {
+		if slices.ContainsFunc(n.timeline.Events, func(e *event.Event) bool { return e.Component == d.program && isAsleep(e) }) {
+			n.addDumpOf(d.program, wantAsleep)
+			return
+		}
+	}
+}
+
+// isAsleep says that a thread waits in a futex, as all threads of a Go program do that have nothing
+// to run.
+func isAsleep(e *event.Event) bool {
+	switch e.Kind {
+	case event.KindThreadSample:
+		return e.FieldText(event.FieldName) == "futex"
+	case event.KindProcess:
+		return strings.HasPrefix(e.FieldText(event.FieldWchan), "futex_")
+	}
+	return false
+}
+
+// addDumpOf asks for the goroutines of a daemon. It is false for a program that has none.
+func (n *nextChooser) addDumpOf(program, note string) bool {
+	for _, d := range dumps {
+		if d.program == program {
+			n.addMissing([]rules.Missing{{Source: "goroutines." + program, Command: d.command, Note: note}})
 			return true
 		}
 	}

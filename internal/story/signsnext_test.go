@@ -342,6 +342,22 @@ func TestBusyDaemonLeadsToItsGoroutines(t *testing.T) {
 	require.Empty(t, evaluate(catalogOf(t, proven("slow-disk")), line(busy("process", 400))).Signs)
 }
 
+// TestSleepingThreadLeadsToTheGoroutines holds that of a daemon whose threads sleep, as an idle Go
+// program's do, the goroutines are asked for, those of the runtime first.
+func TestSleepingThreadLeadsToTheGoroutines(t *testing.T) {
+	of := func(component string, kind event.Kind, key event.Key, value string) event.Event {
+		return ev(kind, field(key, value), func(e *event.Event) { e.Component = component })
+	}
+	shim := of("containerd-shim", "thread.sample", "name", "futex")
+	r := evaluate(catalogOf(t, proven("slow-disk")), line(of("kubelet", "process", "wchan", "futex_wait_queue"), shim))
+	require.Equal(t, Unrecognised, r.Opening.State)
+	require.Equal(t, dumpShims, r.Opening.Command)
+	require.Equal(t, wantAsleep, r.Next[0].Note)
+	require.Equal(t, collectAll, r.Next[1].Command)
+	r = evaluate(catalogOf(t, proven("slow-disk")), line(of("etcd", "process", "wchan", "futex_wait_queue"), of("containerd", "process", "wchan", "ep_poll")))
+	require.Equal(t, collectAll, r.Opening.Command)
+}
+
 // TestFailingCardIsSaidBeforeItsPrograms holds that of the errors of GPUs the one of a card that
 // fails is the sign, however often a program had one.
 func TestFailingCardIsSaidBeforeItsPrograms(t *testing.T) {

@@ -237,6 +237,12 @@ const (
 	listClients      = "for f in /var/lib/kubelet/pki/kubelet-client-current.pem /var/lib/rancher/*/agent/client-kubelet.crt; do [ -e $f ] && openssl x509 -noout -subject -dates -in $f; done > certificates.txt"
 )
 
+// dumps are how the daemons write their goroutines: the runtimes come first, which the kubelet
+// waits for.
+var dumps = []struct{ program, command string }{
+	{"containerd", dumpContainerd}, {"dockerd", dumpDockerd}, {"crio", dumpCRIO}, {"containerd-shim", dumpShims}, {"kubelet", dumpKubelet},
+}
+
 // What to know before these commands are run.
 const (
 	wantWholeDump    = "take the whole file: the dump in this bundle does not show who holds the lock"
@@ -247,6 +253,7 @@ const (
 	wantPending      = "POD and NAMESPACE are those of the pod; no node was found for it, so that no kubelet has a part in it yet"
 	wantPluginLog    = "the plugin is a client of this daemon, and the daemon of the API server: one of them did not do its part"
 	wantRunning      = "twice, 20 s apart: a goroutine that runs in both is what takes the CPU"
+	wantAsleep       = "its threads sleep in a futex, as those of any idle Go program do: only its goroutines show what waits for what"
 	wantWhole        = "the input has a piece of it"
 	wantXid          = "its lines with NVRM tell of the driver, those with Xid of a fault of a GPU"
 	wantTwice        = "twice, 20 s apart, shows what does not move; it needs the rights of an administrator"

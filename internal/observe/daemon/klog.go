@@ -28,7 +28,7 @@ var klogFiles = filesOf(map[string][]string{
 		"container_manager_linux.go", "container_manager_windows.go", "pod_container_manager_linux.go", "qos_container_manager_linux.go",
 		"node_container_manager_linux.go", "pod_container_deletor.go", "container_log_manager.go", "nodeshutdown_manager_linux.go",
 		"cadvisor_stats_provider.go", "cri_stats_provider.go", "summary_sys_containers.go", "perfcounter_nodestats.go", "fs_resource_analyzer.go",
-		"docker_sandbox.go", "docker_service.go", "docker_container.go", "docker_manager.go", "fsHandler.go", "mirror_client.go",
+		"prober.go", "cgroup_manager_linux.go", "oom_watcher_linux.go", "docker_sandbox.go", "docker_service.go", "docker_container.go", "docker_manager.go", "fsHandler.go", "mirror_client.go",
 	},
 	"kube-proxy": {"proxier.go", "roundrobin.go", "graceful_termination.go", "proxier_health.go", "servicechangetracker.go", "endpointslicecache.go"},
 	"kube-controller-manager": {

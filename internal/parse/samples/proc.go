@@ -32,6 +32,7 @@ type procPlace struct {
 // readPlace reads a path such as
 //
 //	node-1/proc/1234/stack, proc/1234/task/1240/wchan    as in /proc
+//	proc/containerd/stack                                one of NamedProcesses in the place of its number
 //	1234.stack, stack.1234, shim-1234-stack.txt          as people name copies; of the thread itself
 //
 // In a name, two numbers may be anything, and are taken for nothing.
@@ -49,6 +50,9 @@ func readPlace(file string) (p procPlace, ok bool) {
 			p.root = root
 		}
 		return p, true
+	}
+	if _, parent := cutName(above); parent == "proc" && slices.Contains(procFiles, name) && slices.Contains(NamedProcesses, thread) {
+		return procPlace{comm: thread, file: name, root: above}, true
 	}
 	if IsOfAllThreads(file) {
 		task, _ := cutName(above)

@@ -17,6 +17,8 @@ func TestPlaceOf(t *testing.T) {
 	for file, want := range map[string]procPlace{
 		"node-1/proc/1234/stack":          {pid: 1234, tid: 1234, file: "stack", root: "node-1/proc"},
 		"proc/1234/task/1240/wchan":       {pid: 1234, tid: 1240, file: "wchan", root: "proc"},
+		"/proc/containerd/stack":          {comm: "containerd", file: "stack", root: "/proc"}, // of $(pidof containerd)
+		"a/containerd/stack":              {pid: 0, tid: 0, file: "stack", root: "a/containerd"},
 		"a/1234/syscall":                  {pid: 1234, tid: 1234, file: "syscall", root: "a"},
 		"d/1234.stack":                    {pid: 0, tid: 1234, file: "stack", root: "d"},
 		"stack.1234":                      {pid: 0, tid: 1234, file: "stack", root: ""},

@@ -20,12 +20,14 @@ const syncDelay = 5 * time.Minute
 // FoldCallers makes one event of two lines about one failed CRI call: the client's, and right after
 // it the one of its caller, which often names the pod. A caller's line without a client's line is
 // an event of its own. The end of a pod's sync, which names no container, adds nothing to a
-// client's line about a deadline of the same call within the five minutes before.
+// client's line about a deadline of the same call within the five minutes before; nor does a probe,
+// which names none either, to a client's line with the same error.
 //
 // Input and output are in the order of time.
 func FoldCallers(events []*event.Event) []*event.Event {
 	last := map[callResult]*event.Event{} // by the client's line
 	named := map[string]*event.Event{}    // by its method, of deadlines that name a container or sandbox
+	said := map[string]*event.Event{}     // by its error, of calls that a probe made
 	kept := events[:0]
 	for _, e := range events {
 		if e.Kind != event.KindCRIError {
@@ -41,12 +43,24 @@ func FoldCallers(events []*event.Event) []*event.Event {
 		if of := findNamed(named, f.method); caller && unnamed && of != nil && e.Start.T.Sub(of.Start.T) <= syncDelay+of.Start.Prec {
 			continue // the end of a pod's sync, which names the container by its name in the pod
 		}
+		if f.method == "ExecSync" {
+			failure := e.FieldText(event.FieldError)
+			if of := said[failure]; caller && unnamed && of != nil && isNext(of, e) {
+				continue
+			}
+			if len(said) == maxSaid {
+				clear(said)
+			}
+			if !caller {
+				said[failure] = e
+			}
+		}
 		if !caller || f.method == created {
 			last[f] = e
 			if !unnamed && e.FieldText(event.FieldDeadline) == "true" {
 				named[f.method] = e
 			}
-		} else if client != nil && e.Start.T.Sub(client.Start.T) <= callerDelay+client.Start.Prec {
+		} else if client != nil && isNext(client, e) {
 			if client.IDs.Pod == "" && e.IDs.Pod != "" {
 				client.IDs.Pod = e.IDs.Pod
 				client.AddQuotes(e)
@@ -56,6 +70,14 @@ func FoldCallers(events []*event.Event) []*event.Event {
 		kept = append(kept, e)
 	}
 	return kept
+}
+
+// maxSaid bounds the errors that are remembered: more do not come within callerDelay.
+const maxSaid = 256
+
+// isNext says that a caller's line can be about the failure that a client's line told before it.
+func isNext(client, caller *event.Event) bool {
+	return caller.Start.T.Sub(client.Start.T) <= callerDelay+client.Start.Prec
 }
 
 // findNamed is the last line of the client about a call that ran into its deadline, by the method

@@ -68,6 +68,28 @@ func TestFoldCallers(t *testing.T) {
 	require.Len(t, folded[2].Evidence, 2, "and its line says so")
 }
 
+// TestFoldProbes holds that a probe, which names no container, adds nothing to the client's line
+// with the same error right before it, also where the lines of two probes are mixed.
+func TestFoldProbes(t *testing.T) {
+	failed := func(number int, at, failure, container string) *event.Event {
+		e := line(t, number, at, event.KindCRIError, event.FieldMethod.Text("ExecSync"), event.FieldError.Text(failure))
+		if e.IDs.Container = container; container == "" {
+			e.AddFields(event.FieldCaller.Bool(true))
+		}
+		return e
+	}
+	folded := retold.FoldCallers([]*event.Event{
+		failed(1, "2026-11-22T02:02:12.665692Z", "exec 4fd4 refused", "40585f73a1c2"),
+		failed(2, "2026-11-22T02:02:12.665700Z", "exec 9ab1 refused", "de067b8a6549"),
+		failed(3, "2026-11-22T02:02:12.665792Z", "exec 4fd4 refused", ""),
+		failed(4, "2026-11-22T02:02:12.665800Z", "exec 9ab1 refused", ""),
+		// the client's line was lost
+		failed(5, "2026-11-22T02:02:22.665800Z", "exec 4fd4 refused", ""),
+		failed(6, "2026-11-22T02:02:22.665900Z", "exec 77c0 refused", ""),
+	})
+	require.Equal(t, []int{1, 2, 5, 6}, numbers(folded))
+}
+
 func TestFoldConditions(t *testing.T) {
 	reason := event.FieldMessage.Text("PLEG is not healthy: pleg has yet to be successful")
 	events := []*event.Event{

@@ -454,7 +454,9 @@ func spellings[T interface{ literal() string }](rows []T) (all []string) {
 //
 // Of sandboxes: Failed to stop sandbox "<id>" before removing: rpc error: … (kuberuntime_gc.go);
 // Failed to stop sandbox "<id>": operation timeout: context deadline exceeded (dockershim, ≤ 1.23);
-// "Failed to create sandbox for pod" err="rpc error: …" pod="ns/p".
+// "Failed to create sandbox for pod" err="rpc error: …" pod="ns/p". Of probes (prober.go), which do
+// not name the container's id: Readiness probe for "p_ns(<uid>):c" errored: rpc error: …;
+// "Probe errored" err="rpc error: …" probeType="Readiness" pod="ns/p" … containerName="c".
 var callerErrors = []spelling{
 	{"Failed to list pod sandboxes", "ListPodSandbox"},
 	{"ListPodSandbox failed", "ListPodSandbox"},
@@ -480,6 +482,8 @@ var callerErrors = []spelling{
 	{"Failed to create pod infra container", "RunPodSandbox"},         // the same
 	{"killContainer ", "StopContainer"},                               // kuberuntime_container.go, up to 1.20
 	{"Kill container failed", "StopContainer"},                        // the same, after it
+	{"Probe errored", "ExecSync"},
+	{" errored: rpc error: ", "ExecSync"}, // up to 1.20
 }
 
 // callerError is an error of the CRI in the words of whoever made the call; the timeline joins it

@@ -124,7 +124,7 @@ func execRefused(r *event.Record) (event.Event, bool) {
 	)
 	asked := scan.ContainsAny(text, []string{"OCI runtime exec failed: ", "failed to exec in container", "oci runtime error: exec failed: "})
 	plain := slices.ContainsFunc(enterStopped, func(s string) bool { return strings.HasPrefix(text, s) })
-	return e, r.Unit == "" && (asked || plain)
+	return e, r.Unit == "" && r.Caller == "" && (asked || plain) // klog names a caller: a probe of the kubelet
 }
 
 // networkNotLoaded is a piece of what crictl info prints of a containerd without a usable
