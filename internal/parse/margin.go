@@ -29,10 +29,14 @@ func (s *Sections) dropMargin() {
 		s.margin = blanks
 	}
 	_, _ = s.r.Discard(min(blanks, s.margin))
-	if fenced {
+	switch {
+	case fenced:
 		head, _ = s.r.Peek(maxBlockHead)
 		_, block, _ := bytes.Cut(head, []byte{'\n'})
 		s.commented = isCommentedOutput(block, s.margin)
+	case s.line == 0:
+		head, _ = s.r.Peek(maxBlockHead)
+		s.commented = areCommentedNotes(head)
 	}
 	if s.commented {
 		head, _ = s.r.Peek(maxSectionHead)
@@ -50,8 +54,8 @@ func marginOf(line []byte) int {
 const maxBlockHead = 16 << 10
 
 // isCommentedOutput says that in the block behind a fence, up to the next one, most lines are
-// comments and hold what programs print: a line of a log, a listing, the status of a unit. So do
-// notes keep commands, and below each what it answered:
+// comments and hold what programs print: a line of a log, a listing, a table of events, the status
+// of a unit. So do notes keep commands, and below each what it answered:
 //
 //	systemctl status kubelet
 //	# ○ kubelet.service - kubelet: The Kubernetes Node Agent
@@ -75,11 +79,24 @@ func isCommentedOutput(block []byte, margin int) bool {
 		default:
 			commented++
 			text := line[n:]
-			printed = printed || !lines.IsBlank(text) && (logs.HasHeader(text) || listing.EndsBefore(text, true) || beginsUnitStatus(text, rest))
+			printed = printed || !lines.IsBlank(text) && (logs.HasHeader(text) || listing.EndsBefore(text, true) || snapshots.IsObjectHead(string(text)) || beginsUnitStatus(text, rest))
 		}
 		block = rest
 	}
 	return printed && commented > bare
+}
+
+// areCommentedNotes says the same of a file without a fence, one of whose lines is a command.
+func areCommentedNotes(text []byte) bool {
+	if bytes.IndexByte(text, '#') < 0 || !isCommentedOutput(text[:min(len(text), maxBlockHead)], 0) {
+		return false
+	}
+	for line := range bytes.Lines(text) {
+		if isKnownCommand(string(bytes.TrimSpace(line))) {
+			return true
+		}
+	}
+	return false
 }
 
 // beginsUnitStatus says that the status of a unit begins with a line. The next one, with which rest

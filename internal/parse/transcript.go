@@ -743,8 +743,12 @@ func cutMachine(args string) string {
 	return strings.Trim(command, `'" `)
 }
 
-// sniffTranscript wants a prompt, or in what nobody else knows a fence or a listing.
+// sniffTranscript wants a prompt, or in what nobody else knows a fence, a listing, or output behind
+// marks of a comment.
 func sniffTranscript(head *lines.Head) float64 {
+	if areCommentedNotes(head.Text) {
+		return 0.8
+	}
 	var listing snapshots.Rows
 	strongest := noPrompt
 	commands, edges, fences, indented := 0, 0, 0, 0

@@ -142,6 +142,9 @@ func SniffProc(head *lines.Head) float64 {
 	if share := sniffStatus(head); share > 0 {
 		return share
 	}
+	if head.Holds(" blocked for more than ") { // a report of the kernel, beside which stacks may stand
+		return 0
+	}
 	if !slices.ContainsFunc(procSigns, head.Holds) && !bytes.HasPrefix(head.Text, []byte{'@'}) && (!head.HoldsByte('\x1b') || !head.HoldsByte('@')) {
 		return 0
 	}

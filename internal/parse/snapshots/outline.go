@@ -38,7 +38,7 @@ func (o *outline) readLine(line string) (Datum, bool) {
 	}
 	line = plainRow(line)
 	text := strings.TrimLeft(line, " \t")
-	if isObjectHead(text) {
+	if IsObjectHead(text) {
 		return Datum{}, true
 	}
 	indent := len(line) - len(text)
@@ -77,8 +77,9 @@ func cutDescribeRow(line string) (fields []event.Pair, ok bool) {
 	return CutEvent(line)
 }
 
-// isObjectHead knows the headers of these tables, and the dashes below them.
-func isObjectHead(text string) bool {
+// IsObjectHead knows the headers of describe's tables of conditions and events, and the dashes below
+// them.
+func IsObjectHead(text string) bool {
 	words := strings.Fields(text)
 	has := func(name string) bool { return slices.Contains(words, name) }
 	return len(words) >= 4 && (has("Type") && has("Reason") && has("Message") || strings.Trim(text, "- \t") == "")
@@ -114,7 +115,7 @@ func SniffOutline(head *lines.Head) float64 {
 		switch {
 		case lines.StartsWith(text, outlineNames...):
 			return lines.Proves
-		case ok && (len(e.Fields) > 0 || isObjectHead(string(text)) || pair && (len(value) == 0 || value[0] == ' ' || value[0] == '\t')):
+		case ok && (len(e.Fields) > 0 || IsObjectHead(string(text)) || pair && (len(value) == 0 || value[0] == ' ' || value[0] == '\t')):
 			return lines.Fits // what stands in a section without a name may be anything
 		}
 		return lines.Foreign
