@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"regexp"
 	"unicode/utf8"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -149,12 +150,29 @@ func isIndented(above, line []byte) bool {
 
 // cannotBegin says that a line is the rest of the message above it.
 func cannotBegin(above, line []byte) bool {
-	if isIndented(above, line) { // the next line of a message that has several
-		return false
-	}
 	above = bytes.TrimRight(above, " ")
+	if isIndented(above, line) {
+		return continuesValues(above, bytes.TrimLeft(line, " "))
+	}
 	return lines.HasOpenQuote(above) || hasOpenObject(above) || lines.CutsWords(above, bytes.TrimPrefix(line, []byte{' '}))
 }
+
+// continuesValues says that an indented line is what somebody broke off the message and the values
+// of klog, which writes a line break in one of them as \n. Any other message has lines of its own.
+//
+//	E1123 10:11:12.123456    1234 controller.go:201] "Failed to ensure lease exists, will retry"
+//	  err="Get \"https://10.0.0.1:6443/apis/coordination.k8s.io/v1/…?timeout=10s\":
+//	  dial tcp 10.0.0.1:6443: connect: connection refused" interval="7s"
+func continuesValues(above, line []byte) bool {
+	h := scanHeader(above)
+	if h.body != klog || h.msg >= len(above) || above[h.msg] != '"' {
+		return false
+	}
+	return lines.HasOpenQuote(above) || bytes.HasSuffix(above, []byte{'"'}) && valueStart.Match(line)
+}
+
+// valueStart is the key of a value, and the quotation that it begins with.
+var valueStart = regexp.MustCompile(`^[A-Za-z]\w*="`)
 
 // hasOpenObject says that the values that a controller of Talos writes behind its message have no
 // end:
@@ -187,6 +205,9 @@ func (l *logReader) readBroken(line lines.Line) bool {
 	w := &l.wrapped
 	b := lines.TrimReturn(line.Bytes)
 	if w.first > 0 && line.Cut == 0 && w.continues(b) {
+		if isIndented(w.text, b) {
+			b = bytes.TrimLeft(b, " ")
+		}
 		w.addSeam(b)
 		w.addLine(line.Bytes, b, line.N)
 		return true
