@@ -344,17 +344,18 @@ func (n *nodes) chooseNode(files []*file, names []string, asked string) (string,
 	if len(names) < 2 {
 		return "", nil
 	}
-	for _, kinds := range stallKinds {
-		shows := map[string]bool{}
+	for _, shown := range stallSigns {
+		counts := map[string]int{}
 		for _, f := range files {
 			whole := n.nodeOfFile(f)
 			for e := range f.events.All() {
-				if node := n.nodeOf(e.Host, whole); slices.Contains(kinds, e.Kind) && slices.Contains(names, node) {
-					shows[node] = true
+				if node := n.nodeOf(e.Host, whole); shown.is(e) && slices.Contains(names, node) {
+					counts[node] += e.Count()
 				}
 			}
 		}
-		switch stalled := slices.Sorted(maps.Keys(shows)); len(stalled) {
+		maps.DeleteFunc(counts, func(_ string, count int) bool { return count < shown.least })
+		switch stalled := slices.Sorted(maps.Keys(counts)); len(stalled) {
 		case 0:
 		case 1:
 			return stalled[0], nil
@@ -365,8 +366,19 @@ func (n *nodes) chooseNode(files []*file, names []string, asked string) (string,
 	return "", &NodesError{Nodes: names}
 }
 
-// stallKinds are what shows a stall, the surest first.
-var stallKinds = [][]event.Kind{{event.KindPLEGUnhealthy}, {event.KindRelistFailed}, {event.KindNodeNotReady}}
+// stallSigns are what shows a stall, the surest first, and how often it must be seen: a single call
+// runs into its deadline on a healthy node, too.
+var stallSigns = []struct {
+	is    func(*event.Event) bool
+	least int
+}{
+	{func(e *event.Event) bool { return e.Kind == event.KindPLEGUnhealthy }, 1},
+	{func(e *event.Event) bool { return e.Kind == event.KindRelistFailed }, 1},
+	{func(e *event.Event) bool { return e.Kind == event.KindNodeNotReady }, 1},
+	{func(e *event.Event) bool {
+		return e.Kind == event.KindCRIError && e.FieldText(event.FieldDeadline) == "true" && e.FieldText(event.FieldMethod) != "ExecSync"
+	}, 10},
+}
 
 // dropOtherNodes drops the evidence of all nodes but one. What may be of any node stays. A host
 // that is no node of the cluster is dropped where its lines stand among those of the node;

@@ -136,7 +136,7 @@ func (s *search) findOtherBouts() []*match {
 		s.best, s.foundAt, s.bout = nil, s.nodes, &b
 		s.placeSteps(0, s.newOutlook())
 		m := s.best
-		if m != nil && m.verdict >= first.verdict && m.chosen[s.boutStep] != none && !slices.ContainsFunc(found, m.sharesEvent) {
+		if m != nil && m.verdict >= first.verdict && m.chosen[s.boutStep] != none && !slices.ContainsFunc(found, func(other *match) bool { return s.areSame(m, other) }) {
 			found = append(found, m)
 		}
 	}
@@ -144,11 +144,23 @@ func (s *search) findOtherBouts() []*match {
 	return found[1:]
 }
 
-// sharesEvent says that two matches have an event in common.
-func (m *match) sharesEvent(other *match) bool {
+// areSame says that two matches tell of one incident: they have an event in common. Of a symptom of
+// which a step has all that it finds, the first incident may have left some behind: a call that
+// never ends.
+func (s *search) areSame(a, b *match) bool {
 	own := map[int32]bool{}
-	for _, ev := range slices.Concat(m.gathered...) {
+	for _, ev := range s.listTelling(a) {
 		own[ev] = true
 	}
-	return slices.ContainsFunc(slices.Concat(other.gathered...), func(ev int32) bool { return own[ev] })
+	return slices.ContainsFunc(s.listTelling(b), func(ev int32) bool { return own[ev] })
+}
+
+// listTelling are the events of a match that no other incident has.
+func (s *search) listTelling(m *match) (events []int32) {
+	for i, gathered := range m.gathered {
+		if step := &s.rule.Steps[i]; !step.All || step.Role != "symptom" {
+			events = append(events, gathered...)
+		}
+	}
+	return events
 }

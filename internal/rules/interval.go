@@ -62,7 +62,8 @@ func earliestBegin(e *event.Event, seen int64) int64 {
 // says only that they have been blocked for longer than so many seconds. It looks at each task
 // again after as many, and reports it again until its warnings are used up (kernel/hung_task.c): a
 // whole log without an earlier report shows that the task was not blocked much earlier, and one
-// that has reports later, and none of this task at the next look, that it went on.
+// that goes on and has none of this task at the next look that it went on, if there are reports
+// later or fewer than the warnings.
 func (x *index) boundHungTasks() {
 	reports := map[fileSource][]int64{}
 	var tasks []int32
@@ -87,12 +88,17 @@ func (x *index) boundHungTasks() {
 		if at.startLo == never && x.beginsBefore(x.sourceOf(ev), at.startHi-every) {
 			at.startLo = at.startHi - every
 		}
-		times := reports[x.sourceOf(ev)]
-		if i, _ := slices.BinarySearch(times, at.endLo+2*every); at.endHi == ever && i < len(times) {
-			at.endHi = at.endLo + 2*every
+		times, next := reports[x.sourceOf(ev)], at.endLo+2*every
+		i, _ := slices.BinarySearch(times, next)
+		if at.endHi == ever && (i < len(times) || len(times) < hungTaskWarnings && x.readLogs()[x.sourceOf(ev)].end >= next) {
+			at.endHi = next
 		}
 	}
 }
+
+// hungTaskWarnings are how many reports the watchdog writes since the boot
+// (kernel.hung_task_warnings).
+const hungTaskWarnings = 10
 
 // beginsBefore says that a source was read from a moment on, or from an earlier one.
 func (x *index) beginsBefore(from fileSource, moment int64) bool {

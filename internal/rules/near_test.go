@@ -106,8 +106,8 @@ func TestOrderTiedUndated(t *testing.T) {
 	}
 }
 
-// TestBoundHungTasks holds that a whole kernel log bounds since when a task was blocked, and, where
-// it reports another one later, until when; chosen lines do not.
+// TestBoundHungTasks holds that a whole kernel log bounds since when a task was blocked, and until
+// when, where it reports another one later or goes on with warnings left; chosen lines do not.
 func TestBoundHungTasks(t *testing.T) {
 	task := func(reported float64) event.Event {
 		e := ev("thread.sample", when(reported-120), field("watchdog", "true"), with("seconds", event.Number(120)))
@@ -126,6 +126,14 @@ func TestBoundHungTasks(t *testing.T) {
 		}
 		require.Equal(t, begin.Add(-240*time.Second).UnixNano(), spans[0].startLo)
 		require.Equal(t, begin.Add(240*time.Second).UnixNano(), spans[0].endHi)
-		require.Equal(t, ever, spans[1].endHi, "nothing is reported behind it")
+		require.Equal(t, begin.Add(1240*time.Second).UnixNano(), spans[1].endHi, "two of ten warnings")
+		tl.Coverage[0].End = begin.Add(1100 * time.Second)
+		require.Equal(t, ever, newIndex(tl).spans[1].endHi, "the log ends before the next look")
+		for i := range 10 {
+			tl.Events = append(tl.Events, line(task(float64(-300 - i))).Events...)
+		}
+		tl.Coverage[0].End = begin.Add(time.Hour)
+		x := newIndex(tl)
+		require.Equal(t, ever, x.spans[len(x.spans)-1].endHi, "its warnings are used up")
 	}
 }

@@ -183,7 +183,32 @@ func coverageOf(sources []*Source) []Coverage {
 		}
 		all = append(all, c)
 	}
+	markMixed(all)
 	return all
+}
+
+// markMixed marks the logs that stand line by line between those of a dense one, for half of its
+// time at least.
+func markMixed(all []Coverage) {
+	dense := map[string]Window{} // by file, the longest
+	for i := range all {
+		c := &all[i]
+		if w, ok := dense[c.File]; c.IsDense() && (!ok || c.End.Sub(c.Start) > w.End.Sub(w.Start)) {
+			dense[c.File] = Window{Start: c.Start, End: c.End}
+		}
+	}
+	for i := range all {
+		c := &all[i]
+		w, ok := dense[c.File]
+		if !ok || c.Lines < mixedLines || c.IsDense() {
+			continue
+		}
+		from, until := laterTime(c.Start, w.Start), c.End
+		if w.End.Before(until) {
+			until = w.End
+		}
+		c.Mixed = until.Sub(from) >= w.End.Sub(w.Start)/2
+	}
 }
 
 // collectFacts collects what events say about the node as a whole. Where two lines disagree, the

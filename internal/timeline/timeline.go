@@ -65,6 +65,9 @@ type Coverage struct {
 	Gaps []Gap
 	// Lines is how many dated lines of the source the file holds.
 	Lines int
+	// Mixed says that the same file holds a dense log of the same time, line by line between these:
+	// /var/log/syslog.
+	Mixed bool
 }
 
 // What makes a log dense. People choose a dozen lines for a ticket; what is longer is mostly stacks
@@ -75,13 +78,14 @@ const (
 	denseSpan  = 10 * time.Minute
 	manyLines  = 2000
 	manySpan   = time.Minute
+	mixedLines = 50 // of a log between the lines of another one that is dense
 )
 
 // IsDense says that the file holds what its writer wrote in its time, and not lines that somebody
 // chose: only there absence is evidence, and a line alone may be noise.
 func (c *Coverage) IsDense() bool {
 	span := c.End.Sub(c.Start)
-	return c.Lines >= denseLines && span >= denseSpan || c.Lines >= manyLines && span >= manySpan
+	return c.Lines >= denseLines && span >= denseSpan || c.Lines >= manyLines && span >= manySpan || c.Mixed
 }
 
 // Gap is a part of a source's time in which lines are missing from the file, or in which nothing

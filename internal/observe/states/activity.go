@@ -1,6 +1,8 @@
 package states
 
 import (
+	"fmt"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -20,11 +22,23 @@ type activity struct {
 	worst  map[string]float64 // by fact
 	quotes map[string]event.Quote
 	load   string // of the worst load
+	stolen []stolenTime
 }
+
+// stolenTime are rows, one behind the other, in which the host gave much of the CPUs to others.
+type stolenTime struct {
+	from, to event.Time
+	until    string  // the clock of the last row
+	worst    float64 // in per cent
+	quote    event.Quote
+}
+
+// muchStolen is how much steal, in per cent, tells by itself that the host is to blame.
+const muchStolen = 30
 
 // takeSystem takes the line above the listings, which has the date.
 func (a *activity) takeSystem(e *snapshots.Datum) {
-	a.date = sarDate(column(e, "date"))
+	a.date = sarDate(column(e, "date"), path.Base(e.Pos.File))
 	a.before, a.latest = "", ""
 }
 
@@ -38,8 +52,9 @@ func (a *activity) takeHeader(line string) {
 }
 
 // sarDate reads the date of sar, which its locale spells: 2026-11-20, 11/20/2026, 11/20/26,
-// 20.11.26. Where the day can be the month it is not known.
-func sarDate(s string) string {
+// 20.11.26. Where the day can be the month the name of the file decides, if it has the date or, as
+// sysstat's own, the day: sar_20261107.txt, sar07. Else it is not known.
+func sarDate(s, file string) string {
 	if _, err := time.Parse(time.DateOnly, s); err == nil {
 		return s
 	}
@@ -56,13 +71,16 @@ func sarDate(s string) string {
 		n[i] = v
 	}
 	month, day, year := n[0], n[1], n[2]
-	if month > 12 && !strings.Contains(s, "-") {
-		month, day = day, month
-	} else if day <= 12 && day != month {
-		return ""
-	}
 	if year < 100 {
 		year += 2000
+	}
+	switch names := func(month, day int) bool {
+		return strings.Contains(file, fmt.Sprintf("%d%02d%02d", year, month, day)) || strings.HasSuffix(file, fmt.Sprintf("sar%02d", day))
+	}; {
+	case month > 12 && !strings.Contains(s, "-"), day <= 12 && day != month && names(day, month) && !names(month, day):
+		month, day = day, month
+	case day <= 12 && day != month && !names(month, day):
+		return ""
 	}
 	date := time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC)
 	if date.Day() != day || int(date.Month()) != month {
@@ -97,6 +115,7 @@ func (a *activity) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 	if cpu, ok := e.Field("CPU"); !ok || cpu == "all" {
 		a.noteWorst("cpu.iowait-percent", column(e, "%iowait"), 1, e)
 		a.noteWorst("cpu.steal-percent", column(e, "%steal"), 1, e)
+		a.noteStolen(column(e, "%steal"), e)
 	}
 	a.noteWorst("node.uninterruptible", column(e, "blocked"), 1, e)
 	if a.noteWorst("node.load", column(e, "ldavg-1"), 1, e) {
@@ -115,6 +134,25 @@ func (a *activity) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 		}
 	}
 	return dst
+}
+
+// noteStolen notes a row with much steal, which holds since the row before.
+func (a *activity) noteStolen(value string, e *snapshots.Datum) {
+	percent, err := decimal(value)
+	from, to := a.moment(a.before), a.moment(a.latest)
+	if err != nil || percent < muchStolen || !from.Known || !to.Known || !from.T.Before(to.T) {
+		return
+	}
+	if n := len(a.stolen); n > 0 && a.stolen[n-1].until == a.before {
+		last := &a.stolen[n-1]
+		if last.to, last.until = to, a.latest; percent > last.worst {
+			last.worst, last.quote = percent, quoteOf(e)
+		}
+		return
+	}
+	if len(a.stolen) < maxListed {
+		a.stolen = append(a.stolen, stolenTime{from, to, a.latest, percent, quoteOf(e)})
+	}
 }
 
 // noteWorst keeps the highest value of a fact, or the lowest where sign is -1. It says whether this
@@ -149,7 +187,7 @@ func (a *activity) appendDevice(dst []event.Event, e *snapshots.Datum) []event.E
 func (a *activity) finishFile(dst []event.Event) []event.Event {
 	for _, fact := range [...]string{"cpu.iowait-percent", "cpu.steal-percent", "memory.available-percent", "node.load", "node.threads", "node.uninterruptible"} {
 		v, ok := a.worst[fact]
-		if !ok {
+		if !ok || fact == "cpu.steal-percent" && len(a.stolen) > 0 {
 			continue
 		}
 		value := strconv.FormatFloat(v, 'f', -1, 64)
@@ -157,6 +195,11 @@ func (a *activity) finishFile(dst []event.Event) []event.Event {
 			value = a.load
 		}
 		dst = facts.Append(dst, facts.Node, fact, value, a.quotes[fact])
+	}
+	for _, s := range a.stolen {
+		dst = facts.Append(dst, facts.Node, "cpu.steal-percent", strconv.FormatFloat(s.worst, 'f', -1, 64), s.quote)
+		last := &dst[len(dst)-1]
+		last.Start, last.End = s.from, s.to
 	}
 	*a = activity{}
 	return dst
