@@ -178,10 +178,10 @@ var kubeletKinds = []KindInfo{
 		truth(FieldDeadline, "whether a call ran into its time limit"),
 		text(FieldCgroup, "the cgroup"),
 	}, lostRuntime)},
-	{Kind: KindStartFailed, About: "the kubelet, or the program that holds it, ends: mostly because it refuses its configuration or its node; with the reason internal it runs on without one of its parts", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindStartFailed, About: "the kubelet, or the program that holds it, ends: mostly because it refuses its configuration or its node; with the reason internal it runs on without one of its parts", IDs: ofLine, Fields: slices.Concat([]FieldInfo{
 		oneOf(FieldReason, "what it refuses, or cannot do without", startFailures...),
 		text(FieldError, "as written"),
-	}},
+	}, lostRuntime)},
 	{Kind: KindAPIFailed, About: "a request of the kubelet to the API server that failed", IDs: ofPod, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what the request was for; the lease by which a controller leads; or the datastore of the API server, which answers late; unnamed where the line does not say what for", "lease", "node-status", "register", "node", "watch", "pod-status", "event", "csinode", "tunnel", "join", "lock", "datastore", Unnamed),
 		oneOf(FieldReason, "why it failed", apiFailures...),

@@ -222,6 +222,7 @@ var commandKinds = []KindInfo{
 		text(FieldError, "as printed"),
 		truth(FieldDeadline, "whether it ran into its time limit"),
 		truth(FieldRefused, "whether nobody listens at the socket, or it is not there"),
+		text(FieldRuns, "the runtime whose process runs, by its log, although the file of its socket is not there; absent otherwise"),
 	}, tooLarge)},
 }
 

@@ -212,7 +212,7 @@ func (s *story) findRootOf(stall int) *part {
 // isGoingOn says whether a finding shows something that was going on where the evidence ends, after
 // all stalls were over: it is what the reader has to do with now.
 func (s *story) isGoingOn(p *part) bool {
-	open := p.Open && p.namesCause() || p.rule.Role == language.NotReady && s.goesOn(p)
+	open := p.namesCause() && (p.Open || s.keepsKubeletDown(p)) || p.rule.Role == language.NotReady && s.goesOn(p)
 	if !open || p.Verdict < language.Likely || p.Cause.Start.IsZero() || len(s.timeline.Stalls) == 0 || len(p.stalls) > 0 {
 		return false
 	}

@@ -44,23 +44,32 @@ type runtime struct {
 // MarkRunning tells apart what a client of a runtime sees alike. A call that finds nobody at the
 // socket during the life of a process of the runtime is marked as alive: the process has not ended.
 // Where it had been ready before, and the file of the socket is not there, somebody has removed the
-// file: the event then says that the runtime runs, and no more that it is gone. MarkRunning returns
+// file: the event then says that the runtime runs, and no more that it is gone. So it says where the
+// log of the process goes on, whichever socket it has. MarkRunning returns
 // the events without those that say the same of collect where no such call is known.
 func MarkRunning(events []*event.Event) []*event.Event {
 	var runtimes map[string]*runtime // nil until there is such a call
+	var logs map[string][]*logLife
 	marked := map[string]bool{}
 	for _, e := range events {
-		name := e.FieldText(event.FieldGone)
-		if ownSockets[name] == "" || !e.Start.Known || !strings.Contains(e.FieldText(event.FieldError), ownSockets[name]) {
+		name, noFile := e.FieldText(event.FieldGone), e.FieldText(event.FieldNoFile) == "true"
+		if e.Kind == event.KindCommandFailed && e.FieldText(event.FieldRefused) == "true" {
+			name, noFile = e.Component, strings.Contains(e.FieldText(event.FieldError), "no such file or directory")
+		}
+		if ownSockets[name] == "" {
 			continue
 		}
 		if runtimes == nil {
-			runtimes = findRuntimes(events)
+			runtimes, logs = findRuntimes(events), findLogLives(events)
 		}
-		l := runtimes[name].findLife(e.Start.T)
+		var l *life
+		if e.Start.Known && strings.Contains(e.FieldText(event.FieldError), ownSockets[name]) {
+			l = runtimes[name].findLife(e.Start.T)
+		}
 		switch {
-		case l == nil:
-		case e.FieldText(event.FieldNoFile) != "true" || !l.servesAt(e.Start.T):
+		case e.Kind == event.KindCommandFailed && !(noFile && runsByLog(logs[name], e)):
+		case l == nil && (!noFile || !runsByLog(logs[name], e)):
+		case l != nil && (!noFile || !l.servesAt(e.Start.T)):
 			e.AddFields(event.FieldAlive.Bool(true))
 		default:
 			marked[name] = true

@@ -56,6 +56,9 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	why := startReason(reason)
 	e := event.New(event.KindStartFailed, "the kubelet does not start", event.FieldReason.Text(why), event.FieldError.Text(reason))
 	said := event.Event{Text: e.Text, Fields: repeated.LostRuntime(reason)}
+	if why == "runtime" {
+		e.AddFields(said.Fields...)
+	}
 	if sayGone(&said); why != "runtime" || said.Text == e.Text {
 		said.Text += ": " + cmp.Or(startWords[why], reason)
 	}
