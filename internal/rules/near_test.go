@@ -130,7 +130,7 @@ func TestBoundHungTasks(t *testing.T) {
 		tl.Coverage[0].End = begin.Add(1100 * time.Second)
 		require.Equal(t, ever, newIndex(tl).spans[1].endHi, "the log ends before the next look")
 		for i := range 10 {
-			tl.Events = append(tl.Events, line(task(float64(-300 - i))).Events...)
+			tl.Events = append(tl.Events, line(task(float64(-300-i))).Events...)
 		}
 		tl.Coverage[0].End = begin.Add(time.Hour)
 		x := newIndex(tl)

@@ -23,6 +23,8 @@ type Hold struct {
 	// must be Value; 0 asks for nothing.
 	Word  int
 	Value uint64
+	// State begins the state that the goroutine must be in, as "chan send"; empty asks for nothing.
+	State string
 	// Names is how many strings behind the receiver, of Func and of Lock alike, name the object
 	// that the lock belongs to.
 	Names int
@@ -51,7 +53,7 @@ func (a *analysis) isInRow(g, j int, row *Hold) bool {
 	if row.Owner != "" || !matchName(frames[j].Name(), row.Func) || row.While != "" && a.innermostFrame(g, row.While) >= j {
 		return false
 	}
-	if row.Word != 0 && !hasWord(&frames[j], row) {
+	if row.Word != 0 && !hasWord(&frames[j], row) || !strings.HasPrefix(a.dump.Goroutines[g].State, row.State) {
 		return false
 	}
 	if row.Next == "" && row.NotNext == nil {
@@ -264,15 +266,15 @@ func (a *analysis) findMarks(locks []*lockState) {
 			}
 		}
 	}
-	count := map[uint64]int{}
+	marked := map[uint64][]*lockState{}
 	for _, l := range locks {
 		for addr := range l.marks {
-			count[addr]++
+			marked[addr] = append(marked[addr], l)
 		}
 	}
 	a.shared = map[uint64]bool{}
-	for addr, n := range count {
-		a.shared[addr] = n > 1
+	for addr, of := range marked {
+		a.shared[addr] = len(of) > 1 && !areFieldsOf(addr, of)
 	}
 	for _, l := range locks {
 		for addr := range l.marks {
@@ -281,6 +283,15 @@ func (a *analysis) findMarks(locks []*lockState) {
 			}
 		}
 	}
+}
+
+// areFieldsOf says whether all of these locks are fields of the object at an address, which owns one
+// of them.
+func areFieldsOf(object uint64, locks []*lockState) bool {
+	return !slices.ContainsFunc(locks, func(l *lockState) bool { return l.addr < object || l.addr-object >= maxOffset }) &&
+		slices.ContainsFunc(locks, func(l *lockState) bool {
+			return slices.ContainsFunc(l.owners, func(o owner) bool { return o.addr == object })
+		})
 }
 
 // isMarkOfOther says whether the waiters of exactly one other lock show an address.

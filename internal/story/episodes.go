@@ -128,7 +128,7 @@ func (s *story) isBoutOpen(bout []int) bool {
 }
 
 // mayStallAgain says that the kubelet's logs end sooner after several stalls than one of them came
-// after another: nothing shows that no more came.
+// after another, and was told: nothing shows that no more came.
 func (s *story) mayStallAgain(bout []int) bool {
 	var pause time.Duration
 	for n, i := range bout[1:] {
@@ -140,8 +140,12 @@ func (s *story) mayStallAgain(bout []int) bool {
 			end = c.End
 		}
 	}
-	return !end.IsZero() && max(0, end.Sub(s.timeline.Stalls[bout[len(bout)-1]].End)) < min(pause, liveTime)
+	return !end.IsZero() && max(0, end.Sub(s.timeline.Stalls[bout[len(bout)-1]].End)) < min(pause+untoldTime, liveTime)
 }
+
+// untoldTime is how long relist stands still before the kubelet says so (pkg/kubelet/pleg,
+// relistThreshold).
+const untoldTime = 3 * time.Minute
 
 // findAlike returns, by stall, what shows its cause behind the findings that one rule may have: a
 // match of a rule that is the root of another stall.

@@ -98,9 +98,9 @@ per: cid
 }
 
 // TestStallsUntilTheEnd: several stalls are over only where the kubelet's log goes on for longer
-// than it took from one of them to the next.
+// than it took from one of them to the next, and until that one was told.
 func TestStallsUntilTheEnd(t *testing.T) {
-	for until, open := range map[time.Duration]bool{20 * time.Second: true, time.Minute: false} {
+	for until, open := range map[time.Duration]bool{20 * time.Second: true, 3 * time.Minute: true, 4 * time.Minute: false} {
 		tl := line()
 		for i := range 3 {
 			s := stall()

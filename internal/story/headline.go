@@ -161,7 +161,7 @@ func (s *story) describeStalled(suspects []Suspect) string {
 	}
 	if bouts := s.listBouts(); len(bouts) > 0 {
 		stall := &s.timeline.Stalls[0]
-		if last := bouts[len(bouts)-1]; s.timeline.Stalls[last[len(last)-1]].Open {
+		if last := bouts[len(bouts)-1]; s.isBoutOpen(last) {
 			stall = &s.timeline.Stalls[last[0]]
 		}
 		said = append(said, s.describeStall(stall))

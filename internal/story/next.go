@@ -90,7 +90,8 @@ func (s *story) chooseNext(about *part, state State, answers *rules.Result) []Ne
 
 // isOver says that relist works again after all stalls.
 func (s *story) isOver() bool {
-	return len(s.timeline.Stalls) > 0 && s.complaint == nil && !slices.ContainsFunc(s.timeline.Stalls, func(stall timeline.Stall) bool { return stall.Open })
+	bouts := s.listBouts()
+	return len(bouts) > 0 && s.complaint == nil && !s.isBoutOpen(bouts[len(bouts)-1])
 }
 
 // waitForHang says of the commands that show what a program waits for that they show it while it

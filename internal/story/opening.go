@@ -121,11 +121,8 @@ func (s *story) findSubject() *part {
 		}
 	}
 	past := slices.ContainsFunc(s.parts, func(p *part) bool { return p.past && p.Role == language.Root })
-	if len(bouts) > 1 || past {
-		last := bouts[len(bouts)-1]
-		if s.timeline.Stalls[last[len(last)-1]].Open {
-			return s.findSubjectOf(last)
-		}
+	if stalls && (len(bouts) > 1 || past) {
+		return s.findSubjectOf(bouts[len(bouts)-1])
 	}
 	root, other := s.findCurrent(language.Root), s.findCurrent(language.NotReady)
 	switch surer := root == nil || len(s.timeline.Stalls) == 0 && other != nil && other.Verdict > root.Verdict; {

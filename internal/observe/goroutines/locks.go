@@ -85,6 +85,14 @@ var crioWaits = []string{"oci.(*runtimeOCI).", "oci.(*Container).State", "oci.(*
 // two signals in a select of its own.
 const crioStopLoop = "oci.(*runtimeOCI).StopLoopForContainer"
 
+// crioStopWait tells the goroutine that stops a container of another time limit, under the
+// container's stopLock. Until 1.34 (cri-o#9256) the channel could be full: that goroutine reads it no
+// more once it sends SIGKILL, and wants the stopLock at its end.
+const crioStopWait = "oci.(*Container).WaitOnStopTimeout"
+
+// crioStops are where cri-o wants a container's stopLock.
+var crioStops = []string{"oci.(*Container).SetAsDoneStopping", "oci.(*Container).SetAsStopping", "oci.(*Container).SetStopKillLoopBegun", crioStopWait}
+
 // boltPackages are go.etcd.io/bbolt and coreos/bbolt, and boltdb/bolt before 2018.
 var boltPackages = []string{"bbolt", "bolt"}
 
@@ -125,6 +133,9 @@ func holdRows() []stackdump.Hold {
 	}
 	for _, lock := range crioWaits {
 		all = append(all, stackdump.Hold{Func: crioStopLoop, Lock: lock, NotNext: []string{"sync.(*RWMutex).Lock"}})
+	}
+	for _, lock := range crioStops {
+		all = append(all, stackdump.Hold{Func: crioStopWait, Lock: lock, State: "chan send"})
 	}
 	for _, f := range podNetworkHolds {
 		for _, while := range podNetworkPlugins {

@@ -185,7 +185,8 @@ var waits = []struct {
 	{doing: "runc", frames: []string{"os/exec.(*Cmd).", "oci.(*runtimeOCI)."}}, // cri-o runs it itself
 	{doing: "container-stop", frames: []string{"oci.WaitContainerStop", "oci.(*runtimeOCI)."}},
 	{doing: "container-stop", frames: []string{"oci.waitContainerStop", "oci.(*runtimeOCI)."}},
-	{doing: "container-stop", frames: []string{"oci.(*Container).WaitOnStopTimeout", "oci.(*runtimeOCI)."}}, // 1.27
+	{doing: "stop-channel", frames: []string{crioStopWait, "oci.(*runtimeOCI)."}, state: "chan send"},
+	{doing: "container-stop", frames: []string{crioStopWait, "oci.(*runtimeOCI)."}}, // 1.27
 	{doing: "container-stop", frames: []string{crioStopLoop}, state: "select"},
 	{doing: "conmon", frames: []string{"os.(*File).Read", "oci.(*runtimeOCI)."}},
 	{doing: "cni-plugin", frames: []string{"os/exec.(*Cmd).", "cni/pkg/invoke."}},
@@ -198,6 +199,7 @@ var waits = []struct {
 var servers = []string{
 	"(*criService).", "daemon.(*Daemon).", "(*networkService).", "(*GenericPLEG).", "task.(*service).", "process.(*Init).",
 	"server.handleContainerExit", "cri-o/server.(*Server).", "dockershim.(*dockerService).",
+	"oci.(*runtimeOCI).",        // of cri-o: the goroutine that stops a container serves no request
 	"server.(*StatsCollector).", // of containerd 2.3: one goroutine, which asks every shim
 	// runc 1.5 asks systemd to move the process of an exec: AddPid
 	"cgroups/systemd.(*LegacyManager).", "cgroups/systemd.(*UnifiedManager).",

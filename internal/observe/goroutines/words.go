@@ -57,6 +57,7 @@ var doingTexts = map[string]string{
 	"file-lock":       "waiting for the lock of a database file, which another opening of it holds",
 	"mount-command":   "waiting for a mount command to end",
 	"container-stop":  "waiting for a container to stop",
+	"stop-channel":    "waiting for room in the channel of a stop that has gone on to SIGKILL",
 	"conmon":          "waiting for conmon",
 	"cni-plugin":      "waiting for a CNI plugin to end",
 	"nsenter":         "waiting for nsenter to end",
