@@ -44,6 +44,7 @@ type analysis struct {
 	stacks   map[string][]hit
 	hidden   map[string][]hit
 	listed   []listing
+	unlisted []listing // inside of such a frame, and calling something that no row names
 	// lowest and highest bound the addresses of interest; asked says of functions whether some lock
 	// asks for them.
 	lowest, highest uint64
@@ -299,8 +300,11 @@ func (a *analysis) indexFrame(g, j int) {
 		a.stacks[f.Func] = append(hits, hit{g: g, frame: j})
 	}
 	for _, row := range a.rows[fn.Base] {
-		if a.isInRow(g, j, &row) {
+		switch {
+		case a.isInRow(g, j, &row):
 			a.listed = append(a.listed, listing{g, j, row})
+		case row.While != "" && row.Owner == "" && !row.Never && matchName(f.Name(), row.Func) && !(wait != nil && wait.call <= j && j <= wait.eff):
+			a.unlisted = append(a.unlisted, listing{g, j, row})
 		}
 	}
 }

@@ -156,6 +156,26 @@ func (a *analysis) candidatesByCatalogue(l *lockState) []candidate {
 	return found
 }
 
+// hasRival says whether another goroutine may hold the lock as well as the one that the catalogue
+// names for want of others: it is inside of such a function, whatever that calls, or the dump has
+// left out frames of it.
+func (a *analysis) hasRival(l *lockState, c candidate) bool {
+	for i := range a.unlisted {
+		e := &a.unlisted[i]
+		if e.g != c.g && !a.waitsFor(l, e.g) && a.isAboutLock(&e.row, l) && !a.isFreeOf(l, e.g) && a.compareObjects(e, l) != otherObject {
+			return true
+		}
+	}
+	i := slices.IndexFunc(a.listed, func(e listing) bool { return e.g == c.g && e.frame == c.frame && a.isAboutLock(&e.row, l) })
+	for g := a.lo; g < a.hi && i >= 0; g++ {
+		if other := &a.dump.Goroutines[g]; g != c.g && other.Elided > 0 && a.waitOfGoroutine(g) == nil &&
+			slices.ContainsFunc(other.Frames, func(f Frame) bool { return matchName(f.Name(), a.listed[i].row.Lock) }) {
+			return true
+		}
+	}
+	return false
+}
+
 // hintsAtOwner says whether a candidate shows the lock, or its owner, in the frame that the
 // catalogue names or in the one that this calls, perhaps with a '?'.
 func (a *analysis) hintsAtOwner(l *lockState, c candidate) bool {
@@ -202,15 +222,55 @@ func (a *analysis) compareObjects(e *listing, l *lockState) likeness {
 			like = sameObject
 		}
 	}
+	if like == unknownObject && a.differInArgs(e, l) {
+		return otherObject
+	}
 	for addr := range a.shownAddresses(e.g, e.frame, e.frame+2) {
 		switch {
-		case l.marks[addr]:
+		case l.marks[addr], slices.ContainsFunc(l.owners, func(o owner) bool { return o.addr == addr }):
 			return sameObject
 		case a.isMarkOfOther(l, addr):
 			like = otherObject
 		}
 	}
 	return like
+}
+
+// differInArgs says whether a waiter is in the same function as a goroutine of the catalogue, and
+// none of the addresses that both were called with, besides the receiver, is the same.
+func (a *analysis) differInArgs(e *listing, l *lockState) bool {
+	f := &a.dump.Goroutines[e.g].Frames[e.frame]
+	for i := range l.kinds {
+		w := &l.kinds[i]
+		wf := a.frameAt(w.g, w.call)
+		if wf == nil || wf.Func != f.Func || a.era != marked {
+			continue
+		}
+		own, differ := listAddresses(f), false
+		for top, addr := range listAddresses(wf) {
+			if other, ok := own[top]; ok && other == addr {
+				return false
+			} else if ok {
+				differ = true
+			}
+		}
+		if differ {
+			return true
+		}
+	}
+	return false
+}
+
+// listAddresses are the live addresses on the heap that a function was called with, by the place of
+// the argument.
+func listAddresses(f *Frame) map[int]uint64 {
+	all := map[int]uint64{}
+	for w := range f.argWords() {
+		if w.Known && w.Sure && w.Depth == 0 && w.Top > 0 && isHeap(w.Value) {
+			all[w.Top] = w.Value
+		}
+	}
+	return all
 }
 
 // compareReceivers compares the live receivers of methods of one type, nearest first. A type of

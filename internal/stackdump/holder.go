@@ -57,7 +57,7 @@ func (a *analysis) findHolders(l *lockState) []Holder {
 	if len(q.past) == 1 && q.rivals+q.strangers+len(q.vague) == 0 && !q.hasOthers(q.users) {
 		return []Holder{{q.past[0].g, Inferred, "R2", q.past[0].frame, true}}
 	}
-	if len(listed) == 1 {
+	if len(listed) == 1 && (listed[0].sure || !a.hasRival(l, listed[0])) {
 		return []Holder{{listed[0].g, Inferred, "R4", listed[0].frame, !listed[0].sure}}
 	}
 	return nil
@@ -164,7 +164,7 @@ func (a *analysis) readHolders(l *lockState, q candidates) []Holder {
 func (a *analysis) candidatesByObject(l *lockState) []candidate {
 	byG := map[int]candidate{}
 	note := func(h hit, receiver bool) {
-		if a.waitsFor(l, h.g) {
+		if a.mayWaitFor(l, h.g) {
 			return
 		}
 		c, again := byG[h.g]
@@ -229,6 +229,13 @@ func (a *analysis) showsLock(l *lockState, c candidate) bool {
 }
 
 func (a *analysis) waitsFor(l *lockState, g int) bool { return a.lockOf[g-a.lo] == l }
+
+// mayWaitFor says whether a goroutine waits for the lock, or for one of its kind and owner of which
+// no address is printed.
+func (a *analysis) mayWaitFor(l *lockState, g int) bool {
+	other := a.lockOf[g-a.lo]
+	return other == l || other != nil && other.addr == 0 && len(other.owners) == 0 && other.Owner != "" && other.Owner == l.Owner && other.Type == l.Type
+}
 
 // hasReleased says whether a goroutine sits in Cond.Wait, called by the very
 // frame that shows the object or by its type: Wait has let go of the lock.

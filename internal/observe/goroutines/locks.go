@@ -163,6 +163,7 @@ func boltHolds(pkg string) []stackdump.Hold {
 	lock, mmap, ends := db+"beginRWTx", db+"mmap", []string{tx + "Rollback", tx + "rollback"}
 	return []stackdump.Hold{
 		{Func: db + "Update", Lock: lock, NotNext: append([]string{db + "Begin", lock, tx + "Commit"}, ends...)},
+		{Func: metaStore + "WithTransaction", Word: 3, Value: 1, NotNext: []string{metaStore + "TransactionContext"}, Lock: lock},
 		{Func: tx + "Commit", Next: pkg + ".", NotNext: []string{tx + "close"}, Lock: lock},
 		{Func: db + "View", Lock: lock, Never: true},
 		{Func: db + "beginTx", Lock: lock, Never: true},
@@ -174,6 +175,10 @@ func boltHolds(pkg string) []stackdump.Hold {
 		{Func: db + "beginTx", Next: "sync.(*RWMutex).RLock", Lock: db + "beginTx"},
 	}
 }
+
+// metaStore keeps the snapshots of containerd in bolt: WithTransaction calls back in a transaction
+// that writes where its second argument says so (snapshots/storage/metastore.go, from 1.6 on).
+const metaStore = "storage.(*MetaStore)."
 
 // shimTasks are the packages of the runc shim's task service, without major versions: containerd
 // 1.3 to 1.5, 1.6 and 1.7, 2.x.
