@@ -118,7 +118,7 @@ func (a *analysis) holderInside(l *lockState, q candidates, listed []candidate) 
 func (a *analysis) certaintyOf(l *lockState, c candidate, doubts int) string {
 	state := a.dump.Goroutines[c.g].State
 	if doubts > 0 || l.guessed || !c.receiver || c.wantsOther || c.weak || a.era == unmarked || a.cut ||
-		strings.HasPrefix(state, "run") || a.isDoubtful(l, c.g) {
+		strings.HasPrefix(state, "run") || a.isDoubtful(l, c.g) || a.dump.IsExcerpt() {
 		return Inferred
 	}
 	return Observed

@@ -41,9 +41,9 @@ type Waiter struct {
 // Holder is a goroutine that holds a lock.
 type Holder struct {
 	Goroutine int // index into Dump.Goroutines
-	// Certainty is "observed" when the address stands, live, in a method of the
-	// lock's owner that this goroutine alone is inside of; else "inferred". In a dump that is
-	// Incomplete nobody is alone, and only a circle of locks is observed.
+	// Certainty is "observed" when the address stands, live, in a method of the lock's owner that
+	// this goroutine alone is inside of; else "inferred". In a dump that is Incomplete, or an
+	// excerpt, nobody is alone, and only a circle of locks is observed.
 	Certainty string
 	Rule      string // "R1" same object, "R2" past the lock, "R3" itself, "R4" catalogue
 	Frame     int    // the frame that shows it

@@ -145,8 +145,17 @@ func holdRows() []stackdump.Hold {
 	for _, pkg := range boltPackages {
 		all = append(all, boltHolds(pkg)...)
 	}
+	for _, f := range ttrpcSends {
+		for _, lock := range ttrpcSends {
+			all = append(all, stackdump.Hold{Func: f, While: "ttrpc.(*channel).send", Lock: lock})
+		}
+	}
 	return append(all, shimHolds()...)
 }
+
+// ttrpcSends: functions of a ttrpc client that keep its sendLock while they write to the socket
+// (client.go, from 1.2 on).
+var ttrpcSends = []string{"ttrpc.(*Client).createStream", "ttrpc.(*Client).send"}
 
 // boltHolds: bolt's locks (db.go, tx.go; all releases).
 //
