@@ -135,7 +135,7 @@ var systemdKinds = []KindInfo{
 	{Kind: KindUnitGivenUp, About: "systemd starts such a unit no more because it was started too often", IDs: ofLine, Fields: []FieldInfo{
 		unitName, unitDaemon, unitRuntime,
 	}},
-	{Kind: KindUnitStartFailed, About: "systemd could not start a runtime, Talos not the runtime or the kubelet, or systemd began not to start a runtime or the kubelet, because what it needs did not start", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime}},
+	{Kind: KindUnitStartFailed, About: "systemd could not start a runtime, Talos not the runtime or the kubelet, or systemd began not to start a runtime or the kubelet, because what it needs did not start", IDs: ofLine, Fields: []FieldInfo{unitName, unitDaemon, unitRuntime, backAfter}},
 	{Kind: KindMountFailed, About: "systemd could not mount a file system that a node needs, or its disk did not appear", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldTarget, "where it was to be mounted, as /var/lib/docker"),
 		text(FieldDevice, "that did not appear, as /dev/xvdb"),

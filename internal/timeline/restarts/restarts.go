@@ -65,11 +65,22 @@ func Find(events []*event.Event) (all []*event.Event) {
 const writesAgain = 5 * time.Second
 
 // noteWritesAgain gives the end of a unit, of which no start is seen, the time until its daemon
-// writes again.
+// writes again, and a start that failed the time until one that did not.
 func noteWritesAgain(events []*event.Event) {
 	next := map[string]time.Time{} // the first line of each daemon behind those that were looked at
+	begun := map[string]time.Time{}
 	for _, e := range slices.Backward(events) {
 		if !e.Start.Known || e.Start.Lacks != 0 {
+			continue
+		}
+		daemon := cmp.Or(e.FieldText(event.FieldDaemon), e.FieldText(event.FieldRuntime))
+		switch e.Kind {
+		case event.KindUnitStart, event.KindKubeletStart, event.KindDaemonBoot:
+			begun[cmp.Or(daemon, e.Component)] = e.Start.T
+		case event.KindUnitStartFailed:
+			if at, ok := begun[daemon]; ok && daemon != "" {
+				e.AddFields(event.FieldBackAfter.Duration(at.Sub(e.Start.T)))
+			}
 			continue
 		}
 		if e.Kind != event.KindUnitExit {
@@ -79,7 +90,7 @@ func noteWritesAgain(events []*event.Event) {
 			continue
 		}
 		_, known := e.Get(event.FieldBackAfter)
-		at, ok := next[cmp.Or(e.FieldText(event.FieldDaemon), e.FieldText(event.FieldRuntime))]
+		at, ok := next[daemon]
 		if back := at.Sub(e.Start.T); ok && !known && back >= writesAgain {
 			e.AddFields(event.FieldBackAfter.Duration(back))
 			e.Text += ", and writes again after " + event.DurationText(back)
