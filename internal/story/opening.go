@@ -127,7 +127,7 @@ func (s *story) findSubject() *part {
 	root, other := s.findCurrent(language.Root), s.findCurrent(language.NotReady)
 	switch surer := root == nil || len(s.timeline.Stalls) == 0 && other != nil && other.Verdict > root.Verdict; {
 	case other != nil && surer && s.comesAfterStalls(other):
-		return cmp.Or(s.findBeneath(other), other)
+		return cmp.Or(s.findBeneath(other), s.findSurer(other), other)
 	case root != nil && len(s.timeline.Stalls) == 0 && !s.goesOn(root):
 		return cmp.Or(s.findGoingOn(root), root)
 	case root != nil:
@@ -178,6 +178,18 @@ func (s *story) findBeneath(reason *part) *part {
 		})
 	})
 	if i < 0 {
+		return nil
+	}
+	return s.parts[i]
+}
+
+// findSurer returns the surer part that contributes in the time of a reason of NotReady which is
+// possible alone, where no stall is known; nil for none.
+func (s *story) findSurer(reason *part) *part {
+	i := slices.IndexFunc(s.parts, func(p *part) bool {
+		return p.Role == language.Contributing && p.relevant && p.Verdict > reason.Verdict && mayOverlap(p, reason)
+	})
+	if i < 0 || len(s.timeline.Stalls) > 0 || reason.Verdict > language.Possible {
 		return nil
 	}
 	return s.parts[i]

@@ -52,6 +52,7 @@ var doingTexts = map[string]string{
 	"cni-daemon":      "waiting for the CNI daemon",
 	"device-plugin":   "waiting for a device plugin",
 	"udev":            "waiting for udev",
+	"host-compute":    "waiting for the Host Compute Service",
 	"file":            "waiting for a file system",
 	"relabel":         "setting the SELinux labels of all files of a volume",
 	"file-lock":       "waiting for the lock of a database file, which another opening of it holds",

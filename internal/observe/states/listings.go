@@ -81,6 +81,9 @@ func (t *listings) takeBareRow(dst []event.Event, e *snapshots.Datum) []event.Ev
 	case "container":
 		t.takeTask(e)
 		return appendContainerState(dst, e)
+	case "file system":
+		t.snapshot.sources[facts.Node] = true
+		return appendFileSystem(dst, e)
 	case "file":
 		t.files.takeRow(e)
 		t.snapshot.sources[facts.Processes] = true

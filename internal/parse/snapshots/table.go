@@ -43,6 +43,30 @@ var bareRow = []string{"row"}
 // fileRow is the path of a row of lsof.
 var fileRow = []string{"file"}
 
+// fileSystemRow is the path of a row of df that stands below no header.
+var fileSystemRow = []string{"file system"}
+
+// loneFileSystem is such a row: a device, its size, what is used and free of it, in 1 KiB blocks or
+// with a unit, and where it is mounted.
+//
+//	/dev/mapper/rl-root   17G   17G   28K 100% /
+var loneFileSystem = regexp.MustCompile(`^ *(/dev/\S+) +([0-9.]+[KMGTP]?) +([0-9.]+[KMGTP]?) +([0-9.]+[KMGTP]?) +([0-9]{1,3}%) +(/\S*) *$`)
+
+// readFileSystem reads such a row.
+func readFileSystem(line string) (fields []event.Pair, ok bool) {
+	if !strings.HasPrefix(strings.TrimLeft(line, " "), "/dev/") {
+		return nil, false
+	}
+	m := loneFileSystem.FindStringSubmatch(line)
+	if m == nil {
+		return nil, false
+	}
+	for i, name := range [...]string{"Filesystem", "Size", "Used", "Avail", "Use%", "Mounted on"} {
+		fields = append(fields, event.Pair{Key: name, Value: m[i+1]})
+	}
+	return fields, true
+}
+
 // readRow reads a row of the table, or one that no header need explain, whose path says what it is.
 // A row without path and fields tells nothing that anybody asks for.
 func (t *table) readRow(raw []byte) (path []string, fields []event.Pair, ok bool) {
@@ -62,6 +86,9 @@ func (t *table) readRow(raw []byte) (path []string, fields []event.Pair, ok bool
 	}
 	if fields, ok = readContainerRow(line); ok {
 		return containerRow, fields, true
+	}
+	if fields, ok = readFileSystem(line); ok {
+		return fileSystemRow, fields, true
 	}
 	if isTopMemory(raw) {
 		if fields, ok = readTopMemory(line); ok {
@@ -95,7 +122,7 @@ func mayBeRow(line []byte) bool {
 			return true
 		}
 	}
-	return lines.StartsWith(line, "-.slice", "Control group ", "Unit ", "CGroup: ", "Linux ") || isTopMemory(line) ||
+	return lines.StartsWith(line, "-.slice", "Control group ", "Unit ", "CGroup: ", "Linux ", "/dev/") || isTopMemory(line) ||
 		bytes.IndexByte(line[:min(len(line), 22)], ',') > 0 ||
 		bytes.IndexByte(line, ')') >= 0 && (bytes.Contains(line, []byte(")-")) || bytes.Contains(line, []byte(")─"))) ||
 		mayBeProcess(line) || mayBeContainer(line)
