@@ -128,8 +128,8 @@ func (s *story) findSubject() *part {
 	switch surer := root == nil || len(s.timeline.Stalls) == 0 && other != nil && other.Verdict > root.Verdict; {
 	case other != nil && surer && s.comesAfterStalls(other):
 		return cmp.Or(s.findBeneath(other), s.findSurer(other), other)
-	case root != nil && len(s.timeline.Stalls) == 0 && !s.goesOn(root):
-		return cmp.Or(s.findGoingOn(root), root)
+	case root != nil && len(s.timeline.Stalls) == 0:
+		return cmp.Or(s.findGoingOn(root), s.findProven(root), root)
 	case root != nil:
 		return s.findLatest(root)
 	}
@@ -195,11 +195,31 @@ func (s *story) findSurer(reason *part) *part {
 	return s.parts[i]
 }
 
-// findGoingOn returns the part that contributes to what goes on, or that makes the node NotReady,
-// and began when a root was over; nil for none.
-func (s *story) findGoingOn(root *part) *part {
+// findProven returns the part that is confirmed beside a root that is not, and whose cause has not
+// been seen for long at the end: what has no time, as a dump, is of the end. Nil for none.
+func (s *story) findProven(root *part) *part {
+	if root.Cause.End.IsZero() || s.findLastMoment().Sub(root.Cause.End) < calmTime {
+		return nil
+	}
 	i := slices.IndexFunc(s.parts, func(p *part) bool {
-		return (p.Role == language.Contributing || p.Role == language.NotReady) && p.relevant && p.Verdict >= root.Verdict && p.Cause.Start.After(root.Cause.End) && s.goesOn(p)
+		later := p.Start.IsZero() || p.Start.After(root.Cause.End)
+		return p.Role == language.Contributing && p.relevant && later && p.Verdict == language.Confirmed && root.Verdict < language.Confirmed && !slices.Contains(p.deeper, root)
+	})
+	if i < 0 {
+		return nil
+	}
+	return s.parts[i]
+}
+
+// findGoingOn returns the part that contributes to what goes on, or that makes the node NotReady,
+// and began when a root was over, or had not been seen for long; nil for none.
+func (s *story) findGoingOn(root *part) *part {
+	over := root.Cause.End
+	if s.goesOn(root) {
+		over = root.End.Add(calmTime)
+	}
+	i := slices.IndexFunc(s.parts, func(p *part) bool {
+		return (p.Role == language.Contributing || p.Role == language.NotReady) && p.relevant && p.Verdict >= root.Verdict && !root.Start.IsZero() && p.Cause.Start.After(over) && s.goesOn(p)
 	})
 	if i < 0 {
 		return nil

@@ -104,6 +104,10 @@ func (s *signs) markSeries(all []Stall, version string) {
 	}
 }
 
+// dumpedLate is how long after the last line of a stall that goes on a dump is still of it: collect
+// reads the journals first, and writes two dumps of the kubelet 20 s apart.
+const dumpedLate = time.Minute
+
 // markSlowRelists marks relists that two dumps of one stall show at different pods: relist is then
 // slow, but goes on. Addresses are valid only within one relist, so dumps without a time, and dumps
 // of different stalls, show nothing.
@@ -116,7 +120,11 @@ func markSlowRelists(events []*event.Event, all []Stall) {
 		}
 	}
 	within := func(e *event.Event, s *Stall) bool {
-		return !e.Last().T.Before(s.Start) && !e.Last().T.After(s.End.Add(complaintPause))
+		after := complaintPause
+		if s.Open {
+			after = dumpedLate
+		}
+		return !e.Last().T.Before(s.Start) && !e.Last().T.After(s.End.Add(after))
 	}
 	for _, e := range relists {
 		i := slices.IndexFunc(all, func(s Stall) bool { return within(e, &s) })
