@@ -494,10 +494,10 @@ func saturate(a, b int64) int64 {
 // collected with the log, as the state of a process, explains: one that failed yesterday is over.
 const recentTime = time.Hour
 
-// mayGoWithUndated says that what has no time may lie in the time of an event. Only a call that
-// failed long before the end of a whole log is known to be over.
+// mayGoWithUndated says that what has no time may lie in the time of an event. Only a call, of the
+// runtime or the API server, that failed long before the end of a whole log is known to be over.
 func (x *index) mayGoWithUndated(ev int32) bool {
-	if kind := x.events[ev].Kind; kind != event.KindCRICall && kind != event.KindCRIError {
+	if kind := x.events[ev].Kind; kind != event.KindCRICall && kind != event.KindCRIError && kind != event.KindAPIFailed {
 		return true
 	}
 	log := x.readLogs()[x.sourceOf(ev)]

@@ -127,7 +127,7 @@ func (s *story) findSubject() *part {
 	root, other := s.findCurrent(language.Root), s.findCurrent(language.NotReady)
 	switch surer := root == nil || len(s.timeline.Stalls) == 0 && other != nil && other.Verdict > root.Verdict; {
 	case other != nil && surer && s.comesAfterStalls(other):
-		return cmp.Or(s.findBeneath(other), s.findSurer(other), other)
+		return cmp.Or(s.findBeneath(other), s.findGoingOn(other), s.findSurer(other), other)
 	case root != nil && len(s.timeline.Stalls) == 0:
 		return cmp.Or(s.findGoingOn(root), s.findProven(root), root)
 	case root != nil:
