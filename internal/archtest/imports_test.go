@@ -224,6 +224,7 @@ var layers = map[string]layer{
 		"it is for the tests of the observers",
 	},
 	"internal/timeline/restarts": {[]string{"internal/event", "internal/timeline/reach"}, "it finds daemons that were replaced"},
+	"internal/timeline/links":    {[]string{"internal/event", "internal/timeline/waits"}, "it links events of goroutines and pods"},
 	"internal/timeline/retold":   {[]string{"internal/event"}, "it folds events"},
 	"internal/timeline/waits":    {[]string{"internal/event"}, "it narrows the times of events"},
 	"internal/timeline/scopes":   {[]string{"internal/event"}, "it marks events of systemd"},
@@ -233,7 +234,7 @@ var layers = map[string]layer{
 	"internal/timeline/steps":    {nil, "a clock is set alike, whatever its file is about"},
 	"internal/timeline": {
 		[]string{
-			"internal/event", "internal/timeline/few", "internal/timeline/restarts", "internal/timeline/retold",
+			"internal/event", "internal/timeline/few", "internal/timeline/links", "internal/timeline/restarts", "internal/timeline/retold",
 			"internal/timeline/runs", "internal/timeline/scopes", "internal/timeline/steps", "internal/timeline/waits",
 		},
 		"the timeline orders events; file formats end at the observers",

@@ -1,6 +1,7 @@
 package incident
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -109,4 +110,28 @@ func TestNodeOfTicket(t *testing.T) {
 			require.Equal(t, c.want, inc.Node)
 		})
 	}
+}
+
+// TestSickOfTwoNodes holds that of two nodes without a stall the one is looked at whose calls run
+// into their deadlines again and again; once is no sign.
+func TestSickOfTwoNodes(t *testing.T) {
+	line := func(node string, minute int) string {
+		return fmt.Sprintf(`Jul 09 13:%02d:33 %s kubelet[2513]: E0709 13:%02d:33.359217    2513 remote_runtime.go:366] "StopContainer from runtime service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" containerID="6b847ccb8ed7"`+"\n", minute, node, minute)
+	}
+	dir := t.TempDir()
+	var sick string
+	for minute := range 12 {
+		sick += line("worker-2", 10+minute)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "worker-1.log"), []byte(line("worker-1", 5)), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "worker-2.log"), []byte(sick), 0o644))
+	catalog, err := catalog.Builtin()
+	require.NoError(t, err)
+	inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
+	require.NoError(t, err)
+	require.Equal(t, "worker-2", inc.Node)
+	require.Equal(t, []string{"worker-1"}, inc.LeftOut)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "worker-2.log"), []byte(line("worker-2", 10)), 0o644))
+	_, err = Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
+	require.ErrorContains(t, err, "evidence of 2 nodes, of which none shows a stall")
 }

@@ -345,8 +345,8 @@ func (a *analysis) findMarks(locks []*lockState) {
 	}
 }
 
-// areFieldsOf says whether all of these locks are fields of the object at an address, which owns one
-// of them.
+// areFieldsOf says whether all of these locks are fields of the object at an address, which owns
+// one of them.
 func areFieldsOf(object uint64, locks []*lockState) bool {
 	return !slices.ContainsFunc(locks, func(l *lockState) bool { return l.addr < object || l.addr-object >= maxOffset }) &&
 		slices.ContainsFunc(locks, func(l *lockState) bool {

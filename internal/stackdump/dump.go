@@ -152,9 +152,13 @@ func (d *Dump) Split() []*Dump {
 }
 
 // IsExcerpt says that somebody chose these goroutines: the one that writes a dump is in every dump,
-// and runs. A profile is no excerpt.
+// and runs. Of a process that a signal ended, the one on whose thread the signal came is the first,
+// with its thread (since Go 1.23), in whatever state. A profile is no excerpt.
 func (d *Dump) IsExcerpt() bool {
-	return !d.Profile && !slices.ContainsFunc(d.Goroutines, func(g Goroutine) bool {
+	if d.Profile || len(d.Goroutines) > 0 && strings.Contains(d.Goroutines[0].Header, " mp=0x") {
+		return false
+	}
+	return !slices.ContainsFunc(d.Goroutines, func(g Goroutine) bool {
 		return strings.HasPrefix(g.Header, "goroutine 0 ") || g.State == "running"
 	})
 }

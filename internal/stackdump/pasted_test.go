@@ -290,6 +290,8 @@ func TestHeadless(t *testing.T) {
 	require.Equal(t, "main.wait", d.Goroutines[0].Frames[0].Func)
 	require.Len(t, d.Goroutines[0].Frames, 2)
 	require.True(t, d.IsExcerpt())
+	d = Parse(Source{Text: "goroutine 84 gp=0x391de3d5a5a0 m=0 mp=0x5c4880 [syscall]:\nmain.main()\n\t/src/x.go:7 +0x1d\n"})
+	require.False(t, d.IsExcerpt(), "the signal that ended the process came on its thread")
 	for _, text := range []string{
 		"see main.wait (it hangs)\n\t/src/x.go:12 +0x7c\n", "main.wait\n\t/src/x.go:12 +0x7c\n", "main.wait()\n\t/src/x.go:12\n", "main.wait()\n",
 	} {

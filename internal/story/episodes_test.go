@@ -283,3 +283,52 @@ verdict: {likely: cause}
 		})
 	}
 }
+
+// TestWhatGoesOnHasTheHeadline holds that without a stall what contributes to the trouble at the
+// end is said before the root of one that was over long before, and a proven cause without a time
+// before a probable one that has not been seen for long.
+func TestWhatGoesOnHasTheHeadline(t *testing.T) {
+	catalog := catalogOf(t, `
+id: stopped
+title: t
+role: root
+headline: "a process is stopped"
+needs: [{any: [processes], collect: c}]
+steps:
+  - {id: cause, role: cause, text: s, kind: syscall}
+verdict: {likely: cause}
+`, `
+id: layers
+title: t
+role: contributing
+headline: "layers are missing"
+needs: [{any: [containerd.log], collect: c}]
+steps:
+  - {id: cause, role: cause, text: l, all: true, kind: runtime.layers-damaged}
+verdict: {likely: cause}
+`, `
+id: locks
+title: t
+role: contributing
+headline: "locks are taken in opposite order"
+needs: [{any: [goroutines.containerd], collect: c}]
+steps:
+  - {id: cause, role: cause, text: l, kind: lock.cycle}
+verdict: {confirmed: cause}
+`)
+	stopped := ev("syscall", from(1, 100), field("name", "futex"))
+	subject := func(events ...event.Event) string {
+		tl := line(append([]event.Event{stopped}, events...)...)
+		tl.Coverage = []timeline.Coverage{{Source: "containerd.log", File: "log", Lines: 1000, Start: at(0).T, End: at(9000).T}}
+		r := evaluate(catalog, tl)
+		return r.Findings[r.Opening.Finding-1].Rule
+	}
+	damaged := func(seconds float64) event.Event {
+		return ev("runtime.layers-damaged", when(seconds), func(e *event.Event) { e.Source = "containerd.log" })
+	}
+	require.Equal(t, "stopped", subject())
+	require.Equal(t, "layers", subject(damaged(8870), damaged(8930), damaged(8990)))
+	require.Equal(t, "stopped", subject(damaged(50)))
+	require.Equal(t, "locks", subject(ev("lock.cycle"), ev("cri.call", when(8990), field("method", "ListContainers"))))
+	require.Equal(t, "stopped", subject(ev("lock.cycle")))
+}

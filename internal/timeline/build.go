@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/links"
 	"github.com/plegdiag/plegdiag/internal/timeline/restarts"
 	"github.com/plegdiag/plegdiag/internal/timeline/retold"
 	"github.com/plegdiag/plegdiag/internal/timeline/runs"
@@ -116,9 +117,9 @@ func Build(in Input, o Options) *Timeline {
 	events = retold.DropRelief(retold.FoldRestarts(retold.FoldLimits(retold.FoldConditions(retold.FoldCallers(foldCopies(events))))))
 	events = joinSightings(pairSpans(events, tl.Coverage))
 	runs.Sort(events, compareEvents)
-	linkGoroutines(events)
+	links.LinkGoroutines(events)
 	linkShims(events)
-	linkPods(events)
+	links.LinkPods(events)
 	restarted := restarts.Find(events)
 	events = restarts.MarkRunning(events)
 	restarts.MarkRestarting(events, restarted, tl.endOfFile)

@@ -87,7 +87,7 @@ type reconciler struct {
 // carry both clocks.
 func reconcileClocks(events []*event.Event, sources []*Source, o Options) []Clock {
 	r := &reconciler{
-		options: o, zones: countZones(sources, copiedLines(events), o.Zone), clocks: map[string]*clock{},
+		options: o, zones: countZones(sources, copiedLines(events), o.Zone, findToldZone(events)), clocks: map[string]*clock{},
 		modified: map[string]time.Time{},
 	}
 	r.written = r.zones.pairs

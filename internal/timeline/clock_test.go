@@ -228,6 +228,34 @@ func TestYear(t *testing.T) {
 	}
 }
 
+// TestToldZone holds that the zone of the machine, by timedatectl, counts in logs whose lines
+// show no other one, on both sides of the change to winter time.
+func TestToldZone(t *testing.T) {
+	told := func(zone string) event.Event {
+		return ev("timedatectl.txt", 1, event.Time{}, kind(event.KindFact), func(e *event.Event) { e.AddFields(event.FieldName.Text("clock.zone"), event.FieldValue.Text(zone)) })
+	}
+	berlin := []*Source{pairs("x.log", same("Oct 25 08:00:00", "2025-10-25T06:00:00Z"), same("Oct 25 09:00:00", "2025-10-25T07:00:00Z"))}
+	for _, c := range []struct {
+		sources []*Source
+		told    []string
+		want    string
+	}{
+		{nil, []string{"Europe/Berlin"}, "2025-10-26T03:00:00Z"},
+		{berlin, []string{"Europe/Berlin"}, "2025-10-26T03:00:00Z"},
+		{berlin, nil, "2025-10-26T02:00:00Z"},
+		{berlin, []string{"Asia/Shanghai"}, "2025-10-26T02:00:00Z"},
+		{berlin, []string{"Europe/Berlin", "UTC"}, "2025-10-26T02:00:00Z"},
+		{nil, []string{"no/zone"}, "2025-10-26T04:00:00Z"},
+	} {
+		in := Input{Sources: c.sources}
+		for _, zone := range c.told {
+			in.Events = append(in.Events, pointersTo(told(zone))...)
+		}
+		got, basis, _ := resolved(t, in, Options{Year: 2025}, "Oct 26 04:00:00")
+		require.Equal(t, c.want, got, "%v, %s", c.told, basis)
+	}
+}
+
 func TestClockOfFeb29InACommonYear(t *testing.T) {
 	got, _, clock := resolved(t, Input{}, Options{Year: 2025}, "Feb 29 10:00:00")
 	require.Equal(t, "2025-03-01T10:00:00Z", got)

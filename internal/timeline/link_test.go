@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/timeline/links"
 )
 
 func TestLink(t *testing.T) {
@@ -133,7 +134,7 @@ func TestLinkPods(t *testing.T) {
 				o := ev("c.log", 1, at("2025-11-08T01:30:00Z"), kind(event.KindCreated), other)
 				events = append(events, &o)
 			}
-			linkPods(events)
+			links.LinkPods(events)
 			require.Equal(t, c.want, e.IDs.Pod)
 		})
 	}

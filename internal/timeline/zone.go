@@ -41,8 +41,8 @@ func (z zones) zoneOf(file string) zone {
 // countZones finds the zone of stamps without one: for every file by its lines with two stamps, or
 // by lines that another file has with a full stamp, else the zone that most stamps of the node
 // show. A zone that was given counts everywhere except where the lines themselves prove another
-// one.
-func countZones(sources []*Source, copies map[string][]Pair, given *time.Location) zones {
+// one; that of the machine, as timedatectl told it, where nothing shows another one.
+func countZones(sources []*Source, copies map[string][]Pair, given, told *time.Location) zones {
 	z := zones{files: map[string]zone{}}
 	ballots, node := map[string]*ballot{}, map[time.Duration]int{}
 	var dated Window
@@ -94,10 +94,44 @@ func countZones(sources []*Source, copies map[string][]Pair, given *time.Locatio
 			z.files[file] = own
 		}
 	}
-	if given != nil {
+	switch {
+	case given != nil:
 		z.applyGivenZone(given, dated)
+	case told != nil:
+		z.applyToldZone(told, dated)
 	}
 	return z
+}
+
+// findToldZone is the zone of the machine, by what one file told of it; nil for none and for
+// several.
+func findToldZone(events []*event.Event) (told *time.Location) {
+	for _, e := range events {
+		if e.Kind != event.KindFact || e.FieldText(event.FieldName) != "clock.zone" {
+			continue
+		}
+		zone, err := time.LoadLocation(e.FieldText(event.FieldValue))
+		if err != nil || told != nil && told.String() != zone.String() {
+			return nil
+		}
+		told = zone
+	}
+	return told
+}
+
+// applyToldZone lets the zone of the machine count in files whose lines show no other one.
+func (z *zones) applyToldZone(told *time.Location, dated Window) {
+	by := func(known zone) zone {
+		return zone{rule: rule{location: told}, basis: fmt.Sprintf("zone %s of timedatectl", told), pairs: known.pairs, proven: known.proven}
+	}
+	for file, own := range z.files {
+		if !own.pairs.IsZero() && own.agreesAt(rule{location: told}, own.pairs) {
+			z.files[file] = by(own)
+		}
+	}
+	if z.node.note != "" || z.node.agreesAt(rule{location: told}, z.pairs.Union(dated)) {
+		z.node = by(z.node)
+	}
 }
 
 // addZonesOfCopies finds the zones of files by lines that another file has with a full stamp. A

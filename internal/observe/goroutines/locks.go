@@ -86,8 +86,8 @@ var crioWaits = []string{"oci.(*runtimeOCI).", "oci.(*Container).State", "oci.(*
 const crioStopLoop = "oci.(*runtimeOCI).StopLoopForContainer"
 
 // crioStopWait tells the goroutine that stops a container of another time limit, under the
-// container's stopLock. Until 1.34 (cri-o#9256) the channel could be full: that goroutine reads it no
-// more once it sends SIGKILL, and wants the stopLock at its end.
+// container's stopLock. Until 1.34 (cri-o#9256) the channel could be full: that goroutine reads
+// it no more once it sends SIGKILL, and wants the stopLock at its end.
 const crioStopWait = "oci.(*Container).WaitOnStopTimeout"
 
 // crioStops are where cri-o wants a container's stopLock.

@@ -34,6 +34,7 @@ var outlineSettings = []setting{
 	{"System clock synchronized", "clock.synchronized", nil}, // timedatectl
 	{"NTP synchronized", "clock.synchronized", nil},          // of systemd up to 238
 	{"Leap status", "clock.synchronized", leapStatus},        // chronyc tracking
+	{"Time zone", "clock.zone", zoneName},                    // timedatectl
 	{"System time", "clock.offset-seconds", clockOffset},
 }
 
@@ -42,6 +43,12 @@ func onlyDigits(s string) string {
 		return ""
 	}
 	return s
+}
+
+// zoneName: Time zone: Europe/Berlin (CET, +0100).
+func zoneName(s string) string {
+	name, _, _ := strings.Cut(s, " ")
+	return name
 }
 
 // leapStatus: Leap status : Not synchronised; every other one is that of a clock that follows its

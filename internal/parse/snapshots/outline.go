@@ -77,8 +77,8 @@ func cutDescribeRow(line string) (fields []event.Pair, ok bool) {
 	return CutEvent(line)
 }
 
-// IsObjectHead knows the headers of describe's tables of conditions and events, and the dashes below
-// them.
+// IsObjectHead knows the headers of describe's tables of conditions and events, and the dashes
+// below them.
 func IsObjectHead(text string) bool {
 	words := strings.Fields(text)
 	has := func(name string) bool { return slices.Contains(words, name) }

@@ -55,8 +55,8 @@ func findLogLives(events []*event.Event) map[string][]*logLife {
 	return all
 }
 
-// quietTime is for how long a process is taken to run after its last line where nothing tells of its
-// end: one that is killed leaves the file of its socket behind.
+// quietTime is for how long a process is taken to run after its last line where nothing tells of
+// its end: one that is killed leaves the file of its socket behind.
 const quietTime = 30 * time.Minute
 
 // shows says that the process served before a time and wrote on after it, or shortly before.

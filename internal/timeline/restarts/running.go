@@ -42,11 +42,11 @@ type runtime struct {
 }
 
 // MarkRunning tells apart what a client of a runtime sees alike. A call that finds nobody at the
-// socket during the life of a process of the runtime is marked as alive: the process has not ended.
-// Where it had been ready before, and the file of the socket is not there, somebody has removed the
-// file: the event then says that the runtime runs, and no more that it is gone. So it says where the
-// log of the process goes on, whichever socket it has. MarkRunning returns
-// the events without those that say the same of collect where no such call is known.
+// socket during the life of a process of the runtime is marked as alive: the process has not
+// ended. Where it had been ready before, and the file of the socket is not there, somebody has
+// removed the file: the event then says that the runtime runs, and no more that it is gone. So it
+// says where the log of the process goes on, whichever socket it has. MarkRunning returns the
+// events without those that say the same of collect where no such call is known.
 func MarkRunning(events []*event.Event) []*event.Event {
 	var runtimes map[string]*runtime // nil until there is such a call
 	var logs map[string][]*logLife

@@ -1,4 +1,6 @@
-package timeline
+// Package links gives goroutines and pods the containers that other lines name: a dump shows
+// addresses and no ids, a memory cgroup shows ids and no name.
+package links
 
 import (
 	"cmp"
@@ -9,12 +11,12 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline/waits"
 )
 
-// linkGoroutines finds the container that a goroutine works on. A dump has addresses and no ids, so
+// LinkGoroutines finds the container that a goroutine works on. A dump has addresses and no ids, so
 // the id comes from the log: of the call that the goroutine serves, if exactly one such call was
 // open at the moment of the dump. Every goroutine of the dump with the same address of a container
 // id gets the same container, and so do the waiters of a lock whose holder has one. Where two
 // containers are possible, nothing is linked.
-func linkGoroutines(events []*event.Event) {
+func LinkGoroutines(events []*event.Event) {
 	l := linker{
 		calls: callsByMethod(events), open: map[request][]*event.Event{},
 		objects: map[request]map[string]bool{},
@@ -180,9 +182,9 @@ func adoptContainer(e, from *event.Event, how string) {
 	e.SetField(event.FieldContainerFrom.Text(how))
 }
 
-// linkPods names the pods of memory cgroups: the path of one holds the uid of its pod, or a
+// LinkPods names the pods of memory cgroups: the path of one holds the uid of its pod, or a
 // container, and other events tell whose it is. Where they do not agree, none is named.
-func linkPods(events []*event.Event) {
+func LinkPods(events []*event.Event) {
 	names := map[string]string{} // by uid or container, of those that are asked for
 	for _, e := range events {
 		if e.Kind == event.KindCgroupMemory {
