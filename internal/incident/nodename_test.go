@@ -119,12 +119,12 @@ func TestSickOfTwoNodes(t *testing.T) {
 		return fmt.Sprintf(`Jul 09 13:%02d:33 %s kubelet[2513]: E0709 13:%02d:33.359217    2513 remote_runtime.go:366] "StopContainer from runtime service failed" err="rpc error: code = DeadlineExceeded desc = context deadline exceeded" containerID="6b847ccb8ed7"`+"\n", minute, node, minute)
 	}
 	dir := t.TempDir()
-	var sick string
+	var sick strings.Builder
 	for minute := range 12 {
-		sick += line("worker-2", 10+minute)
+		sick.WriteString(line("worker-2", 10+minute))
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "worker-1.log"), []byte(line("worker-1", 5)), 0o644))
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "worker-2.log"), []byte(sick), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "worker-2.log"), []byte(sick.String()), 0o644))
 	catalog, err := catalog.Builtin()
 	require.NoError(t, err)
 	inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
