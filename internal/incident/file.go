@@ -39,6 +39,7 @@ type file struct {
 type rareParts struct {
 	watch   *lineWatch     // of the line that is watched; nil for most files
 	section *parse.Section // of a transcript, while it is read; else nil
+	dated   event.Time     // what date printed before that section; zero where it did not
 	tasks   []states.Task  // that the sections of a transcript list
 	// later runs what is left to do when the bytes of the file are in memory, while those that follow
 	// it in an archive are read; nil for a file that is no such member.

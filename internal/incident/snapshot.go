@@ -15,7 +15,7 @@ import (
 func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.Opened, asked *messages.Lines) {
 	var stats lines.Stats
 	var events []event.Event
-	snapshot := states.NewSnapshot(opened.Name)
+	snapshot := states.NewSnapshot(opened.Name, f.readRare().dated)
 	log, maker := logReader{file: f}, f.newMaker(asked)
 	for datum, err := range read(f.input(opened.R, states.WantedDatum, &stats)) {
 		if err != nil {

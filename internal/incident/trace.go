@@ -212,7 +212,7 @@ func (t *traceEvents) finishTrace() {
 // addFileStates makes the events of snapshots of what the traced program read and wrote: the state
 // of a cgroup is the same fact, whoever reads it.
 func (t *traceEvents) addFileStates() {
-	snapshot := states.NewSnapshot("values")
+	snapshot := states.NewSnapshot("values", event.Time{})
 	var made []event.Event
 	byQuote := map[event.Quote]*syscalls.FileState{}
 	for i := range t.trace.FileStates {

@@ -18,15 +18,17 @@ import (
 func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Opened, slot *file) {
 	name := slot.account.Format
 	var commands session.Commands
+	var date session.Date
 	all := parse.NewSections(lines.Input{Path: slot.account.Path, R: in.R})
 	for s := all.Next(); s != nil && ctx.Err() == nil; s = all.Next() {
 		if s.Quote.Pos.Line > 0 {
 			slot.account.Lines++
 			slot.account.Used++
 		}
-		slot.makeRare().section = s
+		slot.makeRare().section, slot.rare.dated = s, date.Before(s)
 		r.readSection(ctx, f, s, slot)
-		slot.rare.section = nil
+		slot.rare.section, slot.rare.dated = nil, event.Time{}
+		date.Take(s)
 		slot.addAnswers(commands.Take(s))
 	}
 	slot.addAnswers(commands.Finish(slot.readRare().tasks))

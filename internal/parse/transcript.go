@@ -619,7 +619,7 @@ func mayNameCommand(line []byte) bool {
 		return len(line) > 0
 	}
 	end := 0
-	for end < len(line) && line[end] != ' ' && line[end] != '\t' {
+	for end < len(line) && line[end] != ' ' && line[end] != '\t' && line[end] != ';' {
 		end++
 	}
 	word := line[:end]
@@ -656,8 +656,12 @@ var firstWords = func() map[string]bool {
 	return m
 }()
 
-// isKnownCommand says that a text is a command of shellCommands.
+// isKnownCommand says that a text is a command of shellCommands, or several: "date; ps -ef".
 func isKnownCommand(command string) bool {
+	if first, rest, ok := strings.Cut(command, ";"); ok && !strings.ContainsAny(first, " \t") {
+		rest = strings.TrimSpace(rest)
+		return isKnownCommand(first) && (rest == "" || isKnownCommand(rest))
+	}
 	first := command
 	if i := strings.IndexAny(first, " \t"); i >= 0 {
 		first = first[:i]

@@ -119,7 +119,7 @@ func ObserveFile(t testing.TB, file string, text []byte) (events []event.Event, 
 		}
 		return events, nil
 	}
-	s := states.NewSnapshot(format.Name)
+	s := states.NewSnapshot(format.Name, event.Time{})
 	for e, err := range format.Reader.(parse.Data)(lines.Input{Path: file, R: bytes.NewReader(text), Want: states.WantedDatum}) {
 		if err == nil {
 			events = s.Datum(events, &e)

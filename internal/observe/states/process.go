@@ -610,7 +610,7 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 	basis := ""
 	if p.self.Known {
 		at = p.self
-	} else if !at.Known {
+	} else if !at.Known || at.Lacks == p.youngest.Lacks && p.youngest.T.After(at.T) {
 		at, basis = p.youngest, ByYoungest // it was there
 	}
 	shims := p.shims()

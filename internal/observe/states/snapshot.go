@@ -28,8 +28,9 @@ type snapshotReader interface {
 	finishFile(dst []event.Event) []event.Event
 }
 
-// NewSnapshot starts with a file of the named format.
-func NewSnapshot(format string) *Snapshot {
+// NewSnapshot starts with a file of the named format. A listing of which nothing else says when it
+// was made has the date that was printed before it; zero for none.
+func NewSnapshot(format string, printed event.Time) *Snapshot {
 	s := &Snapshot{sources: map[string]bool{}}
 	switch format {
 	case "toml":
@@ -41,7 +42,7 @@ func NewSnapshot(format string) *Snapshot {
 	case "mounts":
 		s.reader = &mounts{}
 	case "table":
-		s.reader = &listings{snapshot: s}
+		s.reader = &listings{snapshot: s, at: printed}
 	case "packages":
 		s.reader = packages{}
 	case "properties":
