@@ -73,7 +73,7 @@ func layersDamaged(r *event.Record) (event.Event, bool) {
 		}
 		e := event.New(
 			event.KindLayersDamaged, "the runtime does not find a layer, or what it has written down of one", event.FieldWhat.Text(t.what),
-			event.FieldError.Text(table.Clip(strings.Trim(text[at:], ` :"\`))),
+			event.FieldError.Text(table.Clip(dropMount(strings.Trim(text[at:], ` :"\`)))),
 		)
 		e.IDs.Pod = r.Value("pod")
 		before, _, _ := strings.Cut(text[:at], "extract layer ") // whose id is none of a container
@@ -81,4 +81,14 @@ func layersDamaged(r *event.Record) (event.Event, bool) {
 		return e, true
 	}
 	return event.Event{}, false
+}
+
+// dropMount takes what a mount is made of, "&{overlay overlay [index=off …]}", out of an error: it
+// is longer than a sentence, and names no layer that is not there.
+func dropMount(text string) string {
+	before, rest, _ := strings.Cut(text, " &{")
+	if _, reason, ok := strings.Cut(rest, "}"); ok {
+		return before + reason
+	}
+	return text
 }
