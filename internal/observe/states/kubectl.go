@@ -163,7 +163,7 @@ func (k *kubeEvent) describeCall(e *event.Event) string {
 
 // span says from when to when an Event came, as far as its listing shows it.
 func (k *kubeEvent) span() string {
-	last, _, _ := strings.Cut(k.age, " ")
+	last, _, _ := strings.Cut(strings.TrimPrefix(k.age, "<invalid>"), " ") // the clock of who asks is behind
 	switch {
 	case k.oldest != "" && last != "" && k.oldest != last:
 		return " (first " + k.oldest + ", last " + last + " before the list)"

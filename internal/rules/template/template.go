@@ -416,6 +416,9 @@ func formatField(e *event.Event, field, as string) (string, bool) {
 	case "text":
 		return e.Text, e.Text != ""
 	}
+	if field == string(event.FieldComponent) && (e.Component == "node" || e.Component == "kernel") {
+		return "the " + e.Component, true // no name of a program
+	}
 	v, ok := e.Get(event.Key(field))
 	text := formatValue(v, as)
 	if !ok || text == "" {

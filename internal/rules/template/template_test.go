@@ -153,6 +153,8 @@ func TestOthersAreCounted(t *testing.T) {
 		}
 		return expandOf(text, events)
 	}
+	require.Equal(t, "crio waits, the node waits", expandOf("{component} waits", []*event.Event{{Component: "crio"}})+
+		", "+expandOf("{component} waits", []*event.Event{{Component: "node"}}), "the node is no program")
 	const counted = "the shim of {container|id} is silent ({silent|count}×)"
 	require.Equal(t, "the shim of a is silent (2×)", expand(counted, "a", "a"))
 	require.Equal(t, "the shim of a (and 1 other) is silent (3×)", expand(counted, "a", "b", "a"))

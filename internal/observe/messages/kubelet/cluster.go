@@ -272,6 +272,7 @@ func kubeadmFailed(r *event.Record) (event.Event, bool) {
 // which does so elsewhere:
 //
 //	nodeadm[1918]: {"level":"fatal","ts":1711089818.46,"caller":"nodeadm/main.go:36","msg":"Command failed","error":"…"}
+//	nodeadm[2716]: fatal cli/main.go:35 Command failed {"error": "…"}
 //	cloud-init[4607]: … cc_scripts_user.py[WARNING]: Failed to run module scripts-user (scripts in /var/lib/cloud/instance/scripts)
 func setupFailed(r *event.Record) (event.Event, bool) {
 	if strings.Contains(r.Raw, "Failed to run module scripts-user ") {
@@ -283,7 +284,7 @@ func setupFailed(r *event.Record) (event.Event, bool) {
 	}
 	reason := cmp.Or(table.ErrorOf(r), scan.After(strings.ReplaceAll(r.Raw, `\"`, `"`), `Command failed","error":"`, "Command failed"))
 	reason, _, _ = strings.Cut(strings.Trim(reason, ` "`), `","`)
-	reason = strings.TrimRight(reason, `"}`)
+	reason = strings.TrimPrefix(strings.TrimRight(reason, `"}`), `{"error": "`)
 	e := event.New(
 		event.KindStartFailed, "nodeadm makes no node of the machine: "+cmp.Or(reason, "its command failed"), event.FieldReason.Text("setup"),
 		event.FieldError.Text(table.Clip(reason)),

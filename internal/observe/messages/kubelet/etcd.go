@@ -164,7 +164,10 @@ func etcdDatabaseFull(r *event.Record) (event.Event, bool) {
 func etcdFails(r *event.Record) (event.Event, bool) {
 	said := "" // behind the last one: etcd's own log has its name before the request, too
 	if i := strings.LastIndex(r.Raw, "etcdserver: "); i >= 0 {
-		said, _, _ = strings.Cut(r.Raw[i+len("etcdserver: "):], `"`)
+		said = r.Raw[i+len("etcdserver: "):]
+		if end := strings.IndexAny(said, "\"`"); end >= 0 { // or a block of code
+			said = said[:end]
+		}
 	}
 	text := "etcd does not answer, or not as it should"
 	if said != "" {
