@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -89,7 +90,7 @@ func (s *story) describeEpisodes(about *part) []Episode {
 			all[0].addCause(p)
 			continue
 		}
-		e := Episode{Window: p.sureWindow(), Open: p.live || len(s.timeline.Stalls) == 0 && s.goesOn(p)}
+		e := Episode{Window: p.sureWindow(), Open: p.live || len(s.timeline.Stalls) == 0 && s.goesOn(p) && !s.hasStopped(p)}
 		if call := s.findOpenCall(p); call != nil && e.Open {
 			e.Start = call.Start.T
 		}
@@ -255,6 +256,30 @@ func (p *part) sureWindow() timeline.Window {
 
 // goesOn says that the end of a cause was not seen.
 func (s *story) goesOn(p *part) bool { return s.findEnd(p).IsZero() && (p.Open || s.mayGoOn(p)) }
+
+// hasStopped says that what a part showed many times came no more, in a log that goes on for longer
+// than it ever paused: what was seen open in between is over, too.
+func (s *story) hasStopped(p *part) bool {
+	return slices.ContainsFunc(p.Chain, func(step rules.Step) bool {
+		var pause time.Duration
+		var last *event.Event
+		times := 0
+		for _, e := range step.Events {
+			if e.Start.IsZero() || e.Start.Lacks != 0 {
+				continue
+			}
+			if last != nil {
+				pause = max(pause, e.Start.T.Sub(last.Start.T))
+			}
+			last = e
+			times++
+		}
+		return times >= manyTimes && step.Role != "recovery" && s.endOfSource(last).Sub(p.End) > max(2*pause, calmTime)
+	})
+}
+
+// manyTimes is how often something must have been seen so that its pauses tell when it is over.
+const manyTimes = 10
 
 // mayGoOn says that what tells of a cause ended before the cause could have come again: no line
 // says that it is over.

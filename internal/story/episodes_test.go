@@ -167,6 +167,10 @@ func TestEndOfCause(t *testing.T) {
 	waits, ended := ev(event.KindGoroutine, from(20, 140), open), ev(event.KindGoroutine, from(20, 140))
 	waits.Start.Prec, ended.Start.Prec = 100*time.Second, 100*time.Second
 	down := ev(event.KindUnitGivenUp, when(5), field(event.FieldDaemon, "kubelet"))
+	stopped := []event.Event{ev(event.KindThreadSample, from(20, 40), open)}
+	for i := range manyTimes {
+		stopped = append(stopped, limit(float64(10*i)))
+	}
 	for name, c := range map[string]struct {
 		events []event.Event
 		until  float64 // the end of the log
@@ -180,6 +184,9 @@ func TestEndOfCause(t *testing.T) {
 		"it comes seldom":                 {[]event.Event{limit(0), limit(100), limit(200)}, 390, true, false},
 		"a wait of minutes in a dump":     {[]event.Event{waits}, 500, true, false},
 		"a wait of minutes that ended":    {[]event.Event{ended}, 500, false, false},
+		"it was open, and the log ends":   {stopped, 500, true, false},
+		"it was open, and came no more":   {stopped, 1100, false, false},
+		"it was open, and came seldom":    {stopped[:manyTimes-2], 1100, true, false},
 		"a unit that is given up":         {[]event.Event{limit(0), down}, 500, true, false},
 		"a unit that was started by hand": {[]event.Event{limit(0), down, ev(event.KindKubeletStart, when(90), func(e *event.Event) { e.Component = "kubelet" })}, 500, false, false},
 	} {

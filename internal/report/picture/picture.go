@@ -11,7 +11,6 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
-	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
@@ -154,13 +153,9 @@ func New(inc *incident.Incident, most int) *Picture {
 	return p
 }
 
-// chooseChain returns the index of the finding whose chain is drawn: the first root, or else the
-// best finding with a chain; below 0 for none.
+// chooseChain returns the index of the finding whose chain is drawn: that of the headline, which is
+// the first, or else the best one with a chain; below 0 for none.
 func chooseChain(fs []story.Finding) int {
-	root := slices.IndexFunc(fs, func(f story.Finding) bool { return f.Role == language.Root && len(f.Chain) > 0 })
-	if root >= 0 {
-		return root
-	}
 	return slices.IndexFunc(fs, func(f story.Finding) bool { return len(f.Chain) > 0 })
 }
 
