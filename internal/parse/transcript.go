@@ -658,6 +658,9 @@ var firstWords = func() map[string]bool {
 
 // isKnownCommand says that a text is a command of shellCommands, or several: "date; ps -ef".
 func isKnownCommand(command string) bool {
+	if len(command) > 1000 {
+		return false
+	}
 	if first, rest, ok := strings.Cut(command, ";"); ok && !strings.ContainsAny(first, " \t") {
 		rest = strings.TrimSpace(rest)
 		return isKnownCommand(first) && (rest == "" || isKnownCommand(rest))
@@ -670,7 +673,7 @@ func isKnownCommand(command string) bool {
 		return false
 	}
 	words := strings.Fields(WithoutWrapper(command))
-	if len(words) == 0 || len(command) > 1000 {
+	if len(words) == 0 {
 		return false
 	}
 	name := words[0][strings.LastIndexByte(words[0], '/')+1:]

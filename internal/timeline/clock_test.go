@@ -254,6 +254,8 @@ func TestToldZone(t *testing.T) {
 		got, basis, _ := resolved(t, in, Options{Year: 2025}, "Oct 26 04:00:00")
 		require.Equal(t, c.want, got, "%v, %s", c.told, basis)
 	}
+	readers := told("Local")
+	require.Nil(t, findToldZone([]*event.Event{&readers}), "the zone of whoever reads the evidence")
 }
 
 func TestClockOfFeb29InACommonYear(t *testing.T) {

@@ -103,14 +103,18 @@ func countZones(sources []*Source, copies map[string][]Pair, given, told *time.L
 	return z
 }
 
-// findToldZone is the zone of the machine, by what one file told of it; nil for none and for
+// findToldZone is the zone of the machine, by its name in what was collected; nil for none and for
 // several.
 func findToldZone(events []*event.Event) (told *time.Location) {
 	for _, e := range events {
 		if e.Kind != event.KindFact || e.FieldText(event.FieldName) != "clock.zone" {
 			continue
 		}
-		zone, err := time.LoadLocation(e.FieldText(event.FieldValue))
+		name := e.FieldText(event.FieldValue)
+		if name == "Local" { // it would be the zone of whoever reads the evidence
+			return nil
+		}
+		zone, err := time.LoadLocation(name)
 		if err != nil || told != nil && told.String() != zone.String() {
 			return nil
 		}
