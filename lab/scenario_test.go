@@ -167,7 +167,8 @@ func (n *node) waitUntilHealthy() {
 
 // analyze runs analyze on a bundle of the node. The kernel's log is that of the host: what it says
 // from before the boot, and of cgroups of other nodes, is not of this node. Nothing shows of which
-// node a hung task is, and the kernel reports only the first ten.
+// node a hung task is, and the kernel reports only the first ten. So is the disk that the lab lies
+// on: how full it is says nothing of the node.
 func (n *node) analyze(bundle string) *report {
 	t := n.t
 	t.Helper()
@@ -182,6 +183,7 @@ func (n *node) analyze(bundle string) *report {
 		// that of a pod is inside of it
 		{"sh", "-c", `for f in "$1"/*/node/*.tgz; do [ ! -e "$f" ] || { tar -xzf "$f" -C "${f%/*}" && rm "$f"; }; done`, "sh", dir},
 		{"sh", "-c", `find "$1" -path '*/kernel/dmesg' -exec sed -i "$2" {} +`, "sh", dir, others},
+		{"sh", "-c", `disk=$(df --output=source "$2" | tail -n 1); find "$1" -path '*/mounts/df.txt' -exec sed -i "\|^$disk |d" {} +`, "sh", dir, n.run.dir},
 	} {
 		out, err := exec.Command(argv[0], argv[1:]...).CombinedOutput()
 		require.NoError(t, err, "%s: %s", strings.Join(argv, " "), out)

@@ -205,13 +205,11 @@ func statMounts(t *task, out itemWriter) result {
 		if !ok || seen[m.device] || m.isSkipped(len(t.Names) > 0) {
 			continue
 		}
-		seen[m.device] = true
-		fs, r := tryFor(&g, t.Bound, func() (fs unix.Statfs_t, err error) {
-			err = unix.Statfs(m.target, &fs)
-			return fs, err
-		})
-		switch r.outcome {
-		case "":
+		fs, r := tryFor(&g, t.Bound, m.stat)
+		seen[m.device] = !fs.atFile
+		switch {
+		case fs.atFile:
+		case r.outcome == "":
 			unit := uint64(max(fs.Frsize, 1024)) //nolint:gosec,nolintlint // positive
 			all, free, used := fs.Blocks*unit>>10, fs.Bavail*unit>>10, (fs.Blocks-fs.Bfree)*unit>>10
 			fmt.Fprintf(text, "%-40s %12d %12d %12d %3d%% %s\n", m.source, all, used, free, shareOf(used, used+free),
@@ -220,7 +218,7 @@ func statMounts(t *task, out itemWriter) result {
 				inodes = fmt.Appendf(inodes, "%-40s %12d %12d %12d %4d%% %s\n", m.source, fs.Files, fs.Files-fs.Ffree, fs.Ffree,
 					shareOf(fs.Files-fs.Ffree, fs.Files), m.target)
 			}
-		case bundle.Timeout, bundle.Stuck, bundle.Skipped:
+		case r.isOpen():
 			if len(whys) < maxWhys {
 				whys = append(whys, m.target+": "+r.why)
 			}
@@ -233,6 +231,26 @@ func statMounts(t *task, out itemWriter) result {
 	_, _ = text.Write(inodes)
 	text.Flush()
 	return hung
+}
+
+// mountedRoom is how much room a file system has. At a file it is not asked: there is no room to
+// write to, and what is mounted so is often of another machine (/run/host/os-release of
+// systemd-nspawn, resolv.conf of a container).
+type mountedRoom struct {
+	unix.Statfs_t
+	atFile bool
+}
+
+func (m *mountPoint) stat() (room mountedRoom, err error) {
+	var at unix.Stat_t
+	if err = unix.Stat(m.target, &at); err != nil {
+		return room, err
+	}
+	if at.Mode&unix.S_IFMT != unix.S_IFDIR {
+		return mountedRoom{atFile: true}, nil
+	}
+	err = unix.Statfs(m.target, &room.Statfs_t)
+	return room, err
 }
 
 // shareOf is a part in hundredths of the whole, rounded up as df does.
@@ -261,11 +279,13 @@ func unescapeMount(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// isSkipped says that a file system is not asked: it is remote, or has no size.
+// isSkipped says that a file system is not asked: it is remote, has no size, or is an image that
+// nobody writes to, which is full from the start.
 func (m *mountPoint) isSkipped(withRemote bool) bool {
 	switch m.fstype {
 	case "proc", "sysfs", "cgroup", "cgroup2", "overlay", "devpts", "mqueue", "debugfs", "tracefs", "securityfs",
-		"pstore", "bpf", "configfs", "hugetlbfs", "nsfs", "binfmt_misc", "fusectl", "rpc_pipefs":
+		"pstore", "bpf", "configfs", "hugetlbfs", "nsfs", "binfmt_misc", "fusectl", "rpc_pipefs",
+		"squashfs", "erofs", "iso9660":
 		return true
 	}
 	for _, prefix := range remote {
