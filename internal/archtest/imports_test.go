@@ -137,7 +137,7 @@ var layers = map[string]layer{
 		"a table is made alike whoever's words it holds",
 	},
 	"internal/observe/messages/repeated": {
-		[]string{"internal/event", "internal/observe/messages/table", "internal/observe/scan", "internal/observe/daemon"},
+		[]string{"internal/event", "internal/parse/lines", "internal/observe/messages/table", "internal/observe/scan", "internal/observe/daemon"},
 		"what two programs say is read alike in the tables of both",
 	},
 	"internal/observe/messages/kubelet": {

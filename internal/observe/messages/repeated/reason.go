@@ -1,10 +1,13 @@
 package repeated
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // FailureReason is why a call of the CRI failed, where its error names what the runtime or the
@@ -12,6 +15,9 @@ import (
 // runtime write the same error.
 func FailureReason(method, text string) []event.Field {
 	text = strings.ReplaceAll(text, `\`, "") // the quotes of an error are escaped once or twice
+	if words := signWords[method]; words == nil || !words().Match([]byte(text)) {
+		return nil
+	}
 	for _, f := range failures {
 		if slices.Contains(f.methods, method) && slices.ContainsFunc(f.signs, func(s sign) bool { return s.standsIn(text) }) {
 			return []event.Field{event.FieldReason.Text(f.reason)}
@@ -45,6 +51,35 @@ func (s sign) standsIn(text string) bool {
 		text = text[end:]
 	}
 	return true
+}
+
+// signWords find, by method, one list of each sign of its failures, all at once: most errors name
+// nothing known.
+var signWords = map[string]func() *lines.Literals{}
+
+func init() {
+	for _, f := range failures {
+		for _, method := range f.methods {
+			signWords[method] = sync.OnceValue(func() *lines.Literals { return findSigns(method) })
+		}
+	}
+}
+
+// findSigns looks for the list of each sign whose shortest word is the longest, which is the fastest.
+func findSigns(method string) *lines.Literals {
+	shortest := func(words []string) int {
+		return len(slices.MinFunc(words, func(a, b string) int { return cmp.Compare(len(a), len(b)) }))
+	}
+	var all []string
+	for _, f := range failures {
+		if !slices.Contains(f.methods, method) {
+			continue
+		}
+		for _, s := range f.signs {
+			all = append(all, slices.MaxFunc(s, func(a, b []string) int { return cmp.Compare(shortest(a), shortest(b)) })...)
+		}
+	}
+	return lines.NewLiterals(all)
 }
 
 // anyOf are signs of one word each.

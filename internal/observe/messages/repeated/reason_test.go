@@ -64,3 +64,26 @@ func TestFailureReasonsAreDeclared(t *testing.T) {
 		assert.ElementsMatch(t, event.KindNamed(kind).Field(event.FieldReason).Values, known, kind)
 	}
 }
+
+// What is looked for at first is part of every sign: no error is passed over that one of them names.
+func TestFindSignsMissesNone(t *testing.T) {
+	for _, f := range failures {
+		for _, s := range f.signs {
+			for i, words := range s {
+				for _, word := range words {
+					text := ""
+					for j := range s {
+						if j == i {
+							text += word + " "
+						} else {
+							text += s[j][0] + " "
+						}
+					}
+					for _, method := range f.methods {
+						assert.NotNil(t, FailureReason(method, text), "%s: %s", method, text)
+					}
+				}
+			}
+		}
+	}
+}
