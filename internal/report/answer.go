@@ -45,6 +45,9 @@ func (v *view) chosenText() string {
 func (v *view) episodeTime() string {
 	r := &v.Result
 	if r.Opening.Episode == 0 || r.Episodes[r.Opening.Episode-1].Start.IsZero() {
+		if logs := v.logWindow(); r.Opening.Finding > 0 && r.Findings[r.Opening.Finding-1].Start.IsZero() && !logs.IsZero() {
+			return "what shows it is not dated; the logs are from " + v.windowText(logs)
+		}
 		return v.windowText(v.Window)
 	}
 	e := &r.Episodes[r.Opening.Episode-1]
@@ -57,6 +60,16 @@ func (v *view) episodeTime() string {
 		return text + "; end not seen"
 	}
 	return text + "; over"
+}
+
+// logWindow is from when to when the logs are; zero where none is dated.
+func (v *view) logWindow() (w timeline.Window) {
+	for i := range v.timeline.Coverage {
+		if c := &v.timeline.Coverage[i]; c.Source != "" {
+			w = w.Union(timeline.Window{Start: c.Start, End: c.End})
+		}
+	}
+	return w
 }
 
 // windowText is a stretch of time in UTC and, where the reader has a zone, also in that; else as

@@ -255,7 +255,48 @@ func (p *part) sureWindow() timeline.Window {
 }
 
 // goesOn says that the end of a cause was not seen.
-func (s *story) goesOn(p *part) bool { return s.findEnd(p).IsZero() && (p.Open || s.mayGoOn(p)) }
+func (s *story) goesOn(p *part) bool {
+	return s.findEnd(p).IsZero() && (p.Open || s.mayGoOn(p)) && !s.isReportedNoMore(p)
+}
+
+// isReportedNoMore says that all that a part shows is open are tasks in the kernel that its
+// watchdog reported, and would have reported again: it looks at each task again after as long as it
+// had waited (kernel/hung_task.c), until its warnings are used up.
+func (s *story) isReportedNoMore(p *part) bool {
+	told := false
+	for _, step := range p.Chain {
+		for _, e := range step.Events {
+			switch {
+			case e.Start.IsZero() || e.Start.Lacks != 0 || e.Kind == event.KindHungTask:
+			case e.FieldText(event.FieldWatchdog) == "true":
+				if !s.isSilentAfter(e) {
+					return false
+				}
+				told = true
+			case e.Open:
+				return false
+			}
+		}
+	}
+	return told
+}
+
+// isSilentAfter says that the kernel's watchdog looked at a task again, and did not report it.
+func (s *story) isSilentAfter(report *event.Event) bool {
+	const warnings = 10 // since the boot, kernel.hung_task_warnings
+	seconds, _ := report.FieldDuration(event.FieldSeconds)
+	next, times, later := report.Last().T.Add(2*seconds), 0, false
+	for _, e := range s.listKind(report.Kind) {
+		if e.FieldText(event.FieldWatchdog) == "true" && e.Pos().File == report.Pos().File {
+			times++
+			later = later || e.Last().T.After(next)
+		}
+	}
+	whole := slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
+		return c.File == report.Pos().File && c.Source == report.Source && c.IsDense() && c.End.After(next)
+	})
+	return seconds > 0 && (later || whole && times < warnings)
+}
 
 // hasStopped says that what a part showed many times came no more, in a log that goes on for longer
 // than it ever paused: what was seen open in between is over, too.
