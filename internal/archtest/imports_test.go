@@ -196,11 +196,15 @@ var layers = map[string]layer{
 		},
 		"what a thread was in is seen without dumps and traces",
 	},
+	"internal/observe/tasks": {
+		[]string{"internal/event", "internal/observe/scan", "internal/observe/facts"}, "it compares what others have read",
+	},
 	"internal/observe/states": {
 		[]string{
 			"internal/event", "internal/parse/snapshots", "internal/parse/stamp",
 			"internal/observe/scan", "internal/observe/facts", "internal/observe/kernelwait",
 			"internal/observe/daemon", // whose a process or a unit's cgroup is
+			"internal/observe/tasks",
 			// tickets hold lines of logs, lists of events hold messages of the kubelet, and one line of a
 			// listing is read alike without the others
 			"internal/observe/messages", "internal/observe/messages/kubelet", "internal/observe/messages/refused",
@@ -212,7 +216,8 @@ var layers = map[string]layer{
 		[]string{
 			"internal/event", "internal/parse", "internal/parse/stamp", "internal/observe/scan", "internal/observe/facts", "internal/observe/daemon",
 			"internal/observe/messages/systemd", // how the state of a unit is said
-			"internal/observe/states",           // the containers that its listings show
+			"internal/observe/states",           // the end of a certificate
+			"internal/observe/tasks",            // the containers that it shows one by one
 		},
 		"what somebody typed is told apart from what was printed, which others read",
 	},
@@ -292,7 +297,7 @@ var layers = map[string]layer{
 			"internal/incident/kept", "internal/incident/copies",
 			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump", "internal/stackdump/series", "internal/observe/loss", "internal/observe/noise",
 			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
-			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/session", "internal/observe/states",
+			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/session", "internal/observe/states", "internal/observe/tasks",
 			"internal/observe/messages/kubelet", "internal/observe/messages/runtimes", // heartbeats and calls that are ordinary and need not be kept
 			"internal/observe/daemon", "internal/observe/facts", // who wrote a line, and which machine it was
 			"internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "internal/story/node", "golang.org/x/sync",

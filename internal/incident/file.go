@@ -16,6 +16,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
+	"github.com/plegdiag/plegdiag/internal/observe/tasks"
 	"github.com/plegdiag/plegdiag/internal/observe/threads"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
@@ -40,7 +41,7 @@ type rareParts struct {
 	watch   *lineWatch     // of the line that is watched; nil for most files
 	section *parse.Section // of a transcript, while it is read; else nil
 	dated   event.Time     // what date printed before that section; zero where it did not
-	tasks   []states.Task  // that the sections of a transcript list
+	seen    tasks.Seen     // of containers, by its listings and commands
 	// later runs what is left to do when the bytes of the file are in memory, while those that follow
 	// it in an archive are read; nil for a file that is no such member.
 	later chan<- func()

@@ -72,6 +72,7 @@ func Load(ctx context.Context, o Options) (*Incident, error) {
 	joinSamples(files)
 	joinCgroups(files)
 	joinKills(files)
+	joinSeen(files)
 	dateReadings(files)
 	markBootSteps(files)
 	watches := watchesOf(files)

@@ -1,12 +1,15 @@
 package incident
 
 import (
+	"cmp"
 	"context"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/observe/states"
+	"github.com/plegdiag/plegdiag/internal/observe/tasks"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
@@ -57,9 +60,32 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 	if taken := snapshot.Taken(); taken.All.Known || len(taken.Files) > 0 || taken.Face.Known {
 		f.makeRare().taken = &taken
 	}
-	if f.rare != nil && f.rare.section != nil {
-		f.rare.tasks = append(f.rare.tasks, snapshot.Tasks(f.rare.section.Command)...)
-	}
+	of := cmp.Or(f.readRare().section, &parse.Section{})
+	f.keepSeen(tasks.Seen{Tasks: snapshot.Tasks(of.Command)})
 	f.addStats(stats)
 	f.account.Component = f.mainComponent()
+}
+
+// keepSeen keeps what the file shows of containers, for joinSeen.
+func (f *file) keepSeen(s tasks.Seen) {
+	if len(s.Tasks)+len(s.Missing) > 0 {
+		f.makeRare().seen.Add(s)
+		f.sourceNamed(facts.Node)
+	}
+}
+
+// joinSeen adds what the listings of containers show together: each program that lists them is
+// asked in a file of its own, or in a session.
+func joinSeen(files []*file) {
+	var seen tasks.Seen
+	byPath := map[string]*file{}
+	for _, f := range files {
+		if r := f.rare; r != nil && len(r.seen.Tasks) > 0 {
+			seen.Add(r.seen)
+			byPath[f.account.Path], r.seen = f, tasks.Seen{}
+		}
+	}
+	for _, e := range seen.LostExits() {
+		byPath[e.Pos().File].addEvents([]event.Event{e})
+	}
 }

@@ -31,7 +31,8 @@ func (r *reader) readTranscript(ctx context.Context, f bundle.File, in parse.Ope
 		date.Take(s)
 		slot.addAnswers(commands.Take(s))
 	}
-	slot.addAnswers(commands.Finish(slot.readRare().tasks))
+	slot.addAnswers(commands.Finish())
+	slot.keepSeen(commands.Seen())
 	slot.account.Format = name
 	slot.account.Component = slot.mainComponent()
 	if err := all.Err(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe/states"
+	"github.com/plegdiag/plegdiag/internal/observe/tasks"
 )
 
 // inspects is a command that asks the CRI for one container.
@@ -18,16 +18,16 @@ var inspectedStates = map[string]string{"CONTAINER_RUNNING": "Running", "CONTAIN
 //
 //	"state": "CONTAINER_RUNNING",
 //	CONTAINER_RUNNING
-func inspected(command string, answer []event.Quote) (task states.Task, ok bool) {
+func inspected(command string, answer []event.Quote) (task tasks.Task, ok bool) {
 	asked := inspects.FindStringSubmatch(command)
 	if asked == nil {
-		return states.Task{}, false
+		return tasks.Task{}, false
 	}
 	for _, quote := range answer {
 		said := strings.TrimPrefix(strings.Trim(quote.Text, " \t,"), `"state": `)
 		if state := inspectedStates[strings.Trim(said, `"`)]; state != "" {
-			return states.Task{Container: asked[1], State: state, Quote: quote}, true
+			return tasks.Task{Container: asked[1], State: state, Quote: quote}, true
 		}
 	}
-	return states.Task{}, false
+	return tasks.Task{}, false
 }

@@ -4,21 +4,17 @@
 package session
 
 import (
-	"cmp"
-	"slices"
-
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe/states"
+	"github.com/plegdiag/plegdiag/internal/observe/tasks"
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
 // Commands makes events of the commands of one file. Its zero value has seen none.
 type Commands struct {
-	counts  counts
-	certs   certificates
-	missing []states.Missing
-	shown   []states.Task // by crictl inspect
-	silent  parse.Section // the last command, where it looked for a process and printed nothing
+	counts counts
+	certs  certificates
+	seen   tasks.Seen    // processes that are not there, and containers of crictl inspect
+	silent parse.Section // the last command, where it looked for a process and printed nothing
 }
 
 // Take returns the events of a section, all of which has been read.
@@ -31,12 +27,12 @@ func (c *Commands) Take(s *parse.Section) (all []event.Event) {
 	command := parse.WithoutWrapper(s.Command)
 	add(hungCommand(s))
 	if s.Missing > 0 {
-		c.missing = append(c.missing, states.Missing{PID: s.Missing, Quote: s.Missed})
+		c.seen.Missing = append(c.seen.Missing, tasks.Missing{PID: s.Missing, Quote: s.Missed})
 	}
 	c.counts.add(command, s.Number, s.Limit, s.Quote, s.Counted)
 	c.certs.take(command, s)
 	if task, ok := inspected(command, s.First); ok {
-		c.shown = append(c.shown, task)
+		c.seen.Tasks = append(c.seen.Tasks, task)
 	}
 	all = append(all, askedUnits(command, s.Quote, s.First)...)
 	// an answer without a line is whole where another command follows
@@ -58,16 +54,15 @@ func (c *Commands) Take(s *parse.Section) (all []event.Event) {
 // node was looked for by its name.
 func (c *Commands) missed(s *parse.Section) (e event.Event, ok bool) {
 	if s.Sought.PID > 0 {
-		c.missing = append(c.missing, states.Missing{PID: s.Sought.PID, Quote: s.Quote})
+		c.seen.Missing = append(c.seen.Missing, tasks.Missing{PID: s.Sought.PID, Quote: s.Quote})
 		return event.Event{}, false
 	}
 	return absentProcess(s.Sought.Program, s.Quote, s.Sought.Shim)
 }
 
-// Finish returns the events that need all commands of the file, and the containers that its
-// listings show.
-func (c *Commands) Finish(tasks []states.Task) []event.Event {
-	tasks = slices.Concat(tasks, c.shown)
-	slices.SortStableFunc(tasks, func(a, b states.Task) int { return cmp.Compare(a.Quote.Pos.Line, b.Quote.Pos.Line) })
-	return append(append(c.counts.finish(), c.certs.finish()...), states.LostExits(tasks, c.missing)...)
-}
+// Finish returns the events that need all commands of the file.
+func (c *Commands) Finish() []event.Event { return append(c.counts.finish(), c.certs.finish()...) }
+
+// Seen is what commands showed of containers one by one, and the processes that somebody looked for
+// in vain.
+func (c *Commands) Seen() tasks.Seen { return c.seen }

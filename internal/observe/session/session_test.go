@@ -41,7 +41,7 @@ func TestTake(t *testing.T) {
 				require.NotEqual(t, event.Quote{}, e.Evidence[0])
 			}
 		}
-		for _, e := range c.Finish(nil) {
+		for _, e := range c.Finish() {
 			got = append(got, string(e.Kind)+" "+e.Text)
 		}
 		require.Equal(t, want, got, text)

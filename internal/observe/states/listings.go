@@ -9,6 +9,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/systemd"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/observe/tasks"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
@@ -29,7 +30,7 @@ type listings struct {
 	activity  activity
 	files     openFiles
 	memory    topMemory
-	tasks     []Task
+	tasks     []tasks.Task
 }
 
 // topMemory is what the first of top's lines about memory says, of which the second gives the rest.

@@ -9,6 +9,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
+	"github.com/plegdiag/plegdiag/internal/observe/tasks"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
@@ -25,8 +26,8 @@ type objects struct {
 	masks    masks
 	ranges   ranges
 	states   containerObjects
-	stated   Task // of runc state, while it is read
-	tasks    []Task
+	stated   tasks.Task // of runc state, while it is read
+	tasks    []tasks.Task
 }
 
 // configz stands for the kind of what the kubelet itself says of its configuration: GET /configz,

@@ -65,7 +65,8 @@ func init() {
 	}
 }
 
-// findSigns looks for the list of each sign whose shortest word is the longest, which is the fastest.
+// findSigns looks for the list of each sign whose shortest word is the longest, which is the
+// fastest.
 func findSigns(method string) *lines.Literals {
 	shortest := func(words []string) int {
 		return len(slices.MinFunc(words, func(a, b string) int { return cmp.Compare(len(a), len(b)) }))

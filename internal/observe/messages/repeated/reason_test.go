@@ -1,6 +1,7 @@
 package repeated
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -65,20 +66,19 @@ func TestFailureReasonsAreDeclared(t *testing.T) {
 	}
 }
 
-// What is looked for at first is part of every sign: no error is passed over that one of them names.
+// What is looked for at first is part of every sign: no error is passed over that one of them
+// names.
 func TestFindSignsMissesNone(t *testing.T) {
 	for _, f := range failures {
 		for _, s := range f.signs {
 			for i, words := range s {
 				for _, word := range words {
-					text := ""
+					all := make([]string, len(s))
 					for j := range s {
-						if j == i {
-							text += word + " "
-						} else {
-							text += s[j][0] + " "
-						}
+						all[j] = s[j][0]
 					}
+					all[i] = word
+					text := strings.Join(all, " ")
 					for _, method := range f.methods {
 						assert.NotNil(t, FailureReason(method, text), "%s: %s", method, text)
 					}
