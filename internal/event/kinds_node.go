@@ -147,7 +147,7 @@ var nodeKinds = []KindInfo{
 		measure(FieldInodesPercent, "%", "how many of the inodes are used"),
 	}},
 	{Kind: KindContainerState, About: "a container or sandbox that a listing or the kubelet shows in a state that does not last, or should not", IDs: []Key{FieldPID, FieldContainer, FieldSandbox, FieldPod}, Fields: []FieldInfo{
-		text(FieldState, "as printed: Dead, Removal In Progress, Unknown, CrashLoopBackOff, RUNNING, Running"),
+		text(FieldState, "as printed: Dead, Removal In Progress, Unknown, CrashLoopBackOff, RUNNING, Running; or NotRunning"),
 		truth(FieldExited, "whether its process is not there, as somebody who asked for it found, or another program has it as stopped; absent otherwise"),
 		truth(FieldOverdue, "whether two other programs have it as stopped, one of them before this one was asked; absent otherwise"),
 		text(FieldMethod, "exec where somebody was to enter it; absent otherwise"),

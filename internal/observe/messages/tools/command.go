@@ -24,6 +24,7 @@ var Commands = table.Table{Component: "node", Told: true, Rows: []table.Row{
 	{[]string{"docker ps", "docker inspect", "docker info", "docker exec", "crictl ps", "crictl pods", "crictl info", "crictl inspect", "nerdctl ps", "ctr -n k8s"}, commandHangTold},
 	{[]string{" message larger than max ("}, answerTooLarge},
 	{enterStopped, execRefused},
+	{[]string{"upgrade connection: container not found"}, containerNotFound},
 	{[]string{"cni config load failed: "}, networkNotLoaded},
 	{[]string{"ctr: failed to ", "ctr: context deadline", "ctr: cannot access socket", "cannot access containerd socket"}, ctrFailed},
 }}
@@ -125,6 +126,19 @@ func execRefused(r *event.Record) (event.Event, bool) {
 	asked := scan.ContainsAny(text, []string{"OCI runtime exec failed: ", "failed to exec in container", "oci runtime error: exec failed: "})
 	plain := slices.ContainsFunc(enterStopped, func(s string) bool { return strings.HasPrefix(text, s) })
 	return e, r.Unit == "" && r.Caller == "" && (asked || plain) // klog names a caller: a probe of the kubelet
+}
+
+// containerNotFound is kubectl, or a program that enters pods as it does, whose kubelet has no such
+// container in the pod that runs:
+//
+//	error: unable to upgrade connection: container not found ("cilium-agent")
+func containerNotFound(r *event.Record) (event.Event, bool) {
+	name, ok := scan.Between(r.Message(), `unable to upgrade connection: container not found ("`, `")`)
+	e := event.New(
+		event.KindContainerState, "no container "+name+" runs in the pod that somebody was to enter",
+		event.FieldState.Text("NotRunning"), event.FieldName.Text(name), event.FieldMethod.Text("exec"),
+	)
+	return e, r.Unit == "" && ok
 }
 
 // networkNotLoaded is a piece of what crictl info prints of a containerd without a usable
