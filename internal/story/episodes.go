@@ -97,6 +97,9 @@ func (s *story) describeEpisodes(about *part) []Episode {
 		if end := p.findRecovery(); end.After(e.End) && !e.Open {
 			e.End = end
 		}
+		if e.Open && p.End.After(e.End) { // what it makes wait still did
+			e.End = p.End
+		}
 		e.addCause(p)
 		all = append(all, e)
 	}
