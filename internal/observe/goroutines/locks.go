@@ -11,13 +11,22 @@ import (
 // version, who holds which of its locks while it does what.
 var Holds = sync.OnceValue(func() stackdump.Catalogue { return stackdump.NewCatalogue(holdRows()...) })
 
-// dockerHolds: functions of dockerd that keep a container's lock while they
-// call out (moby daemon/start.go, kill.go, monitor.go, pause.go, stop.go, rename.go; 1.11 to 28).
-// daemon.update is not among them: it unlocks before it calls containerd.
-var dockerHolds = []string{
-	"daemon.(*Daemon).containerStart", "daemon.(*Daemon).killWithSignal", "daemon.(*Daemon).handleContainerExit",
-	"daemon.(*Daemon).containerPause", "daemon.(*Daemon).containerUnpause", "daemon.(*Daemon).cleanupContainer",
+// dockerKeeps: functions of dockerd that lock a container first of all and keep the lock until they
+// return (moby daemon/start.go, kill.go, pause.go, unpause.go; 1.11 to 28; archive_unix.go, 1.10 to
+// 28).
+var dockerKeeps = []string{
+	"daemon.(*Daemon).containerStart", "daemon.(*Daemon).killWithSignal", "daemon.(*Daemon).containerPause", "daemon.(*Daemon).containerUnpause",
+	"daemon.(*Daemon).containerStatPath", "daemon.(*Daemon).containerArchivePath", "daemon.(*Daemon).containerExtractToDir",
 }
+
+// dockerHolds: functions of dockerd that keep a container's lock while they
+// call out (moby daemon/monitor.go, stop.go, rename.go; 1.11 to 28).
+// daemon.update is not among them: it unlocks before it calls containerd.
+var dockerHolds = []string{"daemon.(*Daemon).handleContainerExit", "daemon.(*Daemon).cleanupContainer"}
+
+// dockerChanges: docker diff looks through the container's files under its lock (moby
+// daemon/changes.go, 1.13 to 24.0).
+var dockerChanges = stackdump.Hold{Func: "daemon.(*Daemon).ContainerChanges", While: "archive.ChangesDirs"}
 
 // dockerCalls are what dockerd waits for while it keeps a container's lock: containerd, the storage
 // driver, udev, the network, the labels of a volume.
@@ -98,6 +107,14 @@ var boltPackages = []string{"bbolt", "bolt"}
 
 func holdRows() []stackdump.Hold {
 	var all []stackdump.Hold
+	for _, lock := range dockerWanted {
+		for _, f := range dockerKeeps {
+			all = append(all, stackdump.Hold{Func: f, Lock: lock, NotNext: []string{"sync.(*Mutex)."}})
+		}
+		changes := dockerChanges
+		changes.Lock = lock
+		all = append(all, changes)
+	}
 	for _, f := range dockerHolds {
 		for _, lock := range dockerWanted {
 			for _, while := range dockerCalls {
