@@ -266,14 +266,12 @@ func (s *story) isRefused() (refused bool) {
 // there is none.
 func (s *story) findEnded() *event.Event {
 	ends := map[string]*event.Event{}
-	for _, e := range s.timeline.Events {
+	for _, e := range s.afterLastAnswer() {
 		name := endedRuntime(e)
 		switch {
 		case name != "" && ends[name] == nil:
 			ends[name] = e
 		case len(ends) == 0 || name != "" || e.Kind == event.KindFact: // which version it has does not show that it runs
-		case isAnswered(e):
-			clear(ends) // somebody took the call
 		case slices.Contains(beginnings, e.Kind):
 			delete(ends, e.FieldText(event.FieldDaemon))
 		default:
@@ -286,6 +284,17 @@ func (s *story) findEnded() *event.Event {
 		}
 	}
 	return nil
+}
+
+// afterLastAnswer are the events after the last call that somebody took.
+func (s *story) afterLastAnswer() []*event.Event {
+	all := s.timeline.Events
+	for i, e := range slices.Backward(all) {
+		if isAnswered(e) && endedRuntime(e) == "" {
+			return all[i+1:]
+		}
+	}
+	return all
 }
 
 // endedRuntime is the runtime whose process an event says has ended, or of which it shows that
