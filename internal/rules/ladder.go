@@ -429,6 +429,12 @@ func (x *index) isDense(source fileSource) bool {
 	return x.anyDense
 }
 
+// hasDenseLog says whether one of the logs is dense.
+func (x *index) hasDenseLog() bool {
+	x.readLogs()
+	return x.anyDense
+}
+
 // fileSource is a source in one file.
 type fileSource struct{ file, source string }
 
@@ -508,8 +514,8 @@ func (x *index) mayGoWithUndated(ev int32) bool {
 // against it: the lines of an excerpt belong together, and what was collected shows the end of a
 // log.
 func (e *effectSpans) goesWith(x *index, ev int32) bool {
-	if e.rule.Excerpt && x.isInDenseSource(ev) {
-		return false
+	if e.rule.Excerpt && (x.isInDenseSource(ev) || !x.spans[ev].dated && x.hasDenseLog()) {
+		return false // what has no time, beside a whole journal, may be of any
 	}
 	if _, itself := slices.BinarySearch(e.all, ev); itself || e.rule.Own {
 		return itself && e.rule.Own // what a tell shows is no second sign of it
