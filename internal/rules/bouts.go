@@ -118,12 +118,15 @@ func (s *search) raiseFindings(findings []Finding, found []*match, parts []*weig
 // groups, which has a match for each value anyway. Of a day with several incidents of one cause the
 // last one is what may go on.
 func (s *search) findOtherBouts() []*match {
-	if s.per != none || s.rule.Role != language.Root && s.rule.Role != language.NotReady {
+	if s.per != none {
 		return nil
 	}
 	first := s.best
 	found := []*match{first}
-	s.boutStep = slices.IndexFunc(first.chosen, func(i int) bool { return i != none })
+	s.boutStep = s.findDatedStep(first)
+	if s.boutStep < 0 {
+		return nil
+	}
 	bouts := s.index.listBouts(s.steps[s.boutStep].events)
 	for i, b := range slices.Backward(bouts) {
 		isIn := func(ev int32) bool { return b.has(&s.index.spans[ev]) }
@@ -144,6 +147,22 @@ func (s *search) findOtherBouts() []*match {
 	return found[1:]
 }
 
+// findDatedStep is the first step of a match or, where that has no time, the first one with a time
+// that shows a cause; -1 where there is none.
+func (s *search) findDatedStep(m *match) int {
+	first := true
+	for step, i := range m.chosen {
+		if i == none {
+			continue
+		}
+		if dated := !s.index.isUndated(s.steps[step].events[i]); dated && (first || isCausing(s.rule.Steps[step].Role)) {
+			return step
+		}
+		first = false
+	}
+	return -1
+}
+
 // areSame says that two matches tell of one incident: they have an event in common. Of a symptom of
 // which a step has all that it finds, the first incident may have left some behind: a call that
 // never ends.
@@ -155,11 +174,12 @@ func (s *search) areSame(a, b *match) bool {
 	return slices.ContainsFunc(s.listTelling(b), func(ev int32) bool { return own[ev] })
 }
 
-// listTelling are the events of a match that no other incident has.
+// listTelling are the events of a match that no other incident has. What has no time, as a listing,
+// may tell of all.
 func (s *search) listTelling(m *match) (events []int32) {
 	for i, gathered := range m.gathered {
 		if step := &s.rule.Steps[i]; !step.All || step.Role != "symptom" {
-			events = append(events, gathered...)
+			events = append(events, slices.DeleteFunc(slices.Clone(gathered), s.index.isUndated)...)
 		}
 	}
 	return events

@@ -127,13 +127,13 @@ func (s *story) findSubject() *part {
 	root, other := s.findCurrent(language.Root), s.findCurrent(language.NotReady)
 	switch surer := root == nil || len(s.timeline.Stalls) == 0 && other != nil && other.Verdict > root.Verdict; {
 	case other != nil && surer && s.comesAfterStalls(other):
-		return cmp.Or(s.findBeneath(other), s.findGoingOn(other), s.findSurer(other), other)
+		return cmp.Or(s.findBeneath(other), s.findGoingOn(other), s.findSurer(other), s.findProven(other), other)
 	case root != nil && len(s.timeline.Stalls) == 0:
 		return cmp.Or(s.findGoingOn(root), s.findProven(root), root)
 	case root != nil:
 		return s.findLatest(root)
 	}
-	return s.findContributing(func(p *part) bool { return p.relevant })
+	return s.findOpenOne(s.findContributing(func(p *part) bool { return p.relevant }))
 }
 
 // findLatest returns the last incident of a root's kind that is as well proven: of a node that
@@ -150,12 +150,17 @@ func (s *story) findLatest(root *part) *part {
 // findCurrent returns the best part of a role, and of two incidents with that cause the one that
 // goes on; nil for none.
 func (s *story) findCurrent(role language.Role) *part {
-	best := s.findRole(role)
+	return s.findOpenOne(s.findRole(role))
+}
+
+// findOpenOne returns the part that goes on, of those with the cause, the role and the verdict of
+// one that is over; else that one.
+func (s *story) findOpenOne(best *part) *part {
 	if best == nil || len(s.timeline.Stalls) > 0 || s.goesOn(best) {
 		return best
 	}
 	i := slices.IndexFunc(s.parts, func(p *part) bool {
-		return p.Role == role && p.Rule == best.Rule && p.Verdict == best.Verdict && s.goesOn(p)
+		return p.Role == best.Role && p.Rule == best.Rule && p.Verdict == best.Verdict && s.goesOn(p)
 	})
 	if i < 0 {
 		return best
@@ -195,15 +200,17 @@ func (s *story) findSurer(reason *part) *part {
 	return s.parts[i]
 }
 
-// findProven returns the part that is confirmed beside a root that is not, and whose cause has not
-// been seen for long at the end: what has no time, as a dump, is of the end. Nil for none.
+// findProven returns the part that is likely at least and surer than a root whose cause has not been
+// seen for long at the end, or as sure as a reason of NotReady: what has no time, as a dump, is of
+// the end. Nil for none.
 func (s *story) findProven(root *part) *part {
 	if root.Cause.End.IsZero() || s.findLastMoment().Sub(root.Cause.End) < calmTime {
 		return nil
 	}
 	i := slices.IndexFunc(s.parts, func(p *part) bool {
 		later := p.Start.IsZero() || p.Start.After(root.Cause.End)
-		return p.Role == language.Contributing && p.relevant && later && p.Verdict == language.Confirmed && root.Verdict < language.Confirmed && !slices.Contains(p.deeper, root)
+		surer := p.Verdict > root.Verdict || p.Verdict == root.Verdict && root.Role == language.NotReady && p.Start.IsZero()
+		return p.Role == language.Contributing && p.relevant && later && p.Verdict >= language.Likely && surer && !slices.Contains(p.deeper, root)
 	})
 	if i < 0 {
 		return nil
