@@ -122,12 +122,7 @@ func (v *view) listOthers() (told []other) {
 			told = append(told, other{episodeText(e), e.Verdict >= language.Likely})
 		}
 	}
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		if i+1 != r.Opening.Finding && f.Role == language.Contributing {
-			told = append(told, other{f.Verdict.String() + ": " + f.Summary, f.Verdict >= language.Likely})
-		}
-	}
+	told = append(told, v.listContributing()...)
 	if r.Opening.State == story.Possible {
 		for i := range r.Signs {
 			told = append(told, other{text: countSign(&r.Signs[i], r.Signs[i].Brief())})
@@ -139,6 +134,34 @@ func (v *view) listOthers() (told []other) {
 		}
 	}
 	slices.SortStableFunc(told, func(a, b other) int { return a.rank() - b.rank() })
+	return told
+}
+
+// listContributing are the findings that contribute, besides what the headline is about: of each
+// rule the first one, how many there are, and when, where that was at another time.
+func (v *view) listContributing() (told []other) {
+	r, count := &v.Result, map[string]int{}
+	isOther := func(i int) bool { return i+1 != r.Opening.Finding && r.Findings[i].Role == language.Contributing }
+	for i := range r.Findings {
+		if isOther(i) {
+			count[r.Findings[i].Rule]++
+		}
+	}
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		n := count[f.Rule]
+		if !isOther(i) || n == 0 {
+			continue
+		}
+		text := f.Verdict.String()
+		if count[f.Rule] = 0; n > 1 {
+			text += fmt.Sprintf(", %d of this kind", n)
+		}
+		if n := r.Opening.Finding; n > 0 && f.IsApartFrom(&r.Findings[n-1]) {
+			text += ", " + show.Window(timeline.Window{Start: f.Start, End: f.End})
+		}
+		told = append(told, other{text + ": " + f.Summary, f.Verdict >= language.Likely})
+	}
 	return told
 }
 

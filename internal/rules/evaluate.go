@@ -516,9 +516,12 @@ func (out *Step) addEvents(events []*event.Event) {
 	}
 }
 
-// isLasting says that one of its events is a state that was found without a time, and goes on.
+// isLasting says that one of its events is a state that was found without a time, and goes on, or a
+// process of a listing that has none.
 func (out *Step) isLasting() bool {
-	return slices.ContainsFunc(out.Events, func(e *event.Event) bool { return e.Open && e.Start.IsZero() && e.End.IsZero() })
+	return slices.ContainsFunc(out.Events, func(e *event.Event) bool {
+		return (e.Open || e.Kind == event.KindProcess) && e.Start.IsZero() && e.End.IsZero()
+	})
 }
 
 func (s *search) isInferred(step int, e *event.Event) bool {

@@ -200,9 +200,9 @@ func (s *story) findSurer(reason *part) *part {
 	return s.parts[i]
 }
 
-// findProven returns the part that is likely at least and surer than a root whose cause has not been
-// seen for long at the end, or as sure as a reason of NotReady: what has no time, as a dump, is of
-// the end. Nil for none.
+// findProven returns the part that is likely at least and surer than a root whose cause has not
+// been seen for long at the end, or as sure as a reason of NotReady: what has no time, as a dump,
+// is of the end. Nil for none.
 func (s *story) findProven(root *part) *part {
 	if root.Cause.End.IsZero() || s.findLastMoment().Sub(root.Cause.End) < calmTime {
 		return nil

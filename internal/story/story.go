@@ -43,6 +43,11 @@ type Finding struct {
 	Rivals []Rival // other causes at the same time, between which the evidence does not decide
 }
 
+// IsApartFrom says that a finding has a time, and lies apart from another one, or that has none.
+func (f *Finding) IsApartFrom(other *Finding) bool {
+	return !f.Start.IsZero() && (other.Start.IsZero() || f.End.Before(other.Start) || other.End.Before(f.Start))
+}
+
 // Rival is another finding that may as well be the root.
 type Rival struct {
 	Rule      string
