@@ -109,7 +109,8 @@ func holdRows() []stackdump.Hold {
 	var all []stackdump.Hold
 	for _, lock := range dockerWanted {
 		for _, f := range dockerKeeps {
-			all = append(all, stackdump.Hold{Func: f, Lock: lock, NotNext: []string{"sync.(*Mutex)."}})
+			// what containerStart defers lets go of the lock to remove a container that did not start
+			all = append(all, stackdump.Hold{Func: f, Lock: lock, NotNext: []string{"sync.(*Mutex).", f + "."}})
 		}
 		changes := dockerChanges
 		changes.Lock = lock
