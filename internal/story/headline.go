@@ -30,11 +30,27 @@ func (s *story) writeHeadlines(about *part, state State, signs []Sign, suspects 
 		cause = notPLEG + lowerArticle(trimSentence(about.Summary))
 		effect = s.describeDeeper(about)
 	default:
-		cause = trimSentence(about.Summary)
+		said := trimSentence(about.Summary)
+		named := strings.TrimSuffix(said, causeOfLinkUnknown)
+		cause = named + s.countContainers(about) + said[len(named):]
 		links, effect, earlier = s.describeLinks(about), s.describeEffect(about), s.describeEarlier(about)
 	}
 	full = strings.Join(slices.Concat([]string{cause}, links, effect, earlier), "; ")
 	return full, strings.Join(slices.Concat([]string{cause}, effect), "; ")
+}
+
+// countContainers says of how many containers the same is found as surely; nothing for one.
+func (s *story) countContainers(about *part) string {
+	found := map[string]bool{about.Container: true}
+	for _, p := range s.parts {
+		if p.Rule == about.Rule && p.Verdict == about.Verdict && p.relevant {
+			found[p.Container] = true
+		}
+	}
+	if delete(found, ""); about.Container == "" || len(found) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(oneOfContainers, len(found))
 }
 
 // describeDeeper says what a reason of NotReady may come from itself, where that is a finding that

@@ -92,6 +92,7 @@ const (
 	runtimeDownHeadline = "the runtime did not answer the kubelet for %s"
 	notReadyHeadline    = ", NotReady from %s"
 	oneOfStalls         = " (one of %d stalls)"
+	oneOfContainers     = " (one of %d containers)"
 	notReadyNoJournal   = "NotReady itself was not seen: no kubelet journal in the bundle"
 	notReadyNoStall     = "NotReady itself was not seen: the kubelet's journal shows no stall of relist"
 	notReadyNotLogged   = "NotReady itself was not seen in the kubelet's journal"
