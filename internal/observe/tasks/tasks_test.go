@@ -23,8 +23,8 @@ func shown(by Reporter, state, file string, line, second int) Task {
 	return t
 }
 
-// Who says so is not enough: only where both others had it as stopped, one of them surely before the
-// CRI was asked, is the CRI late.
+// Who says so is not enough: only where both others had it as stopped, one of them surely before
+// the CRI was asked, is the CRI late.
 func TestLostExits(t *testing.T) {
 	for name, c := range map[string]struct {
 		tasks   []Task
