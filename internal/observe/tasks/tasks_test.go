@@ -11,7 +11,8 @@ import (
 
 const id = "204df6b7bc752df41614281ffc83e9dbf4a0469744343a5493bb6c1e9ef090aa"
 
-// shown is a container as a program shows it in a line of a file, so many seconds after another one.
+// shown is a container as a program shows it in a line of a file, so many seconds after another
+// one.
 func shown(by Reporter, state, file string, line, second int) Task {
 	t := Task{Container: id, By: by, State: state, Quote: event.Quote{Pos: event.Pos{File: file, Line: line}, Text: "x"}}
 	if by == CRI {
