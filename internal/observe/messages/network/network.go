@@ -129,6 +129,7 @@ var troubleTexts = []troubleText{
 	{text: "timed out waiting for OVS port binding", plugin: "ovn", what: "daemon", from: "timed out"},
 	{text: "timed out waiting for annotations", plugin: "ovn", what: "daemon", from: "timed out", with: []string{"pod annotation", "ovn"}},
 	{text: "error waiting for node readiness: ", plugin: "ovn", what: "start"},
+	{text: "no annotation found on node for subnet", plugin: "ovn", what: "start", from: "no annotation found"},
 	{text: "failed getting connection status of ", plugin: "ovn", what: "health", from: "failed getting"},
 	{text: "OVN Kubernetes config file ", plugin: "ovn", what: "health", from: "OVN Kubernetes config", with: []string{"doesn't exist"}},
 	{text: ": no response to inactivity probe after ", plugin: "ovs", what: "daemon", from: "no response"},
