@@ -33,6 +33,8 @@ func TestOpen(t *testing.T) {
 		{"numbers of a table", "9\ta\n11\tb\n", Text, "9\ta\n11\tb\n"},
 		{"grep -H", "./df.txt:a\n./df.txt:\n./df.txt:  b\n", Text, "a\n\n  b\n"},
 		{"a node", "10.2.1.3: a\n10.2.1.3: b\n", Text, "a\nb\n"},
+		{"Logs Explorer", "DEFAULT 2023-09-28T18:31:05.87Z [resource.labels.nodeName: n] [labels.\"k8s-pod/app\": x] a\n  b\n", Text, "2023-09-28T18:31:05.87Z a\n  b\n"},
+		{"a severity of another program", "INFO 2023-09-28T18:31:05.87Z [main] a\n", Text, "INFO 2023-09-28T18:31:05.87Z [main] a\n"},
 		{"a unit", "x.service: a\nx.service: b\n", Text, "x.service: a\nx.service: b\n"},
 		{"colours", "\x1b[1ma\x1b[0m b\n", Text, "a b\n"},
 		{"colours of a log", "Nov 08 09:30:11 node-1 x[1]: \x1b[1ma\x1b[0m\n", "journal-short", "Nov 08 09:30:11 node-1 x[1]: \x1b[1ma\x1b[0m\n"},

@@ -23,6 +23,7 @@ import (
 //	* pleg was last seen active            an item of a list
 //	./df.txt:tmpfs   395M  395M            grep -H
 //	worker-2.example: {"level":"error",…   talosctl logs
+//	DEFAULT 2023-09-28T18:31:05.87Z [resource.labels.nodeName: gke-1] time=…   Logs Explorer of Google Cloud
 func FindRestorer(head *Head) func(io.Reader) io.Reader {
 	if isHTML(head.Text) {
 		return eachLine(withoutHTML)
@@ -32,6 +33,9 @@ func FindRestorer(head *Head) func(io.Reader) io.Reader {
 	}
 	if isTicked(head) {
 		return eachLine(withoutTicks)
+	}
+	if isExplored(head) {
+		return eachLine(withoutExplorer)
 	}
 	if isNumbered(head) {
 		return func(r io.Reader) io.Reader { return WithoutStarts(r, maxNumber, numberLength) }
@@ -78,6 +82,29 @@ func isHTML(head []byte) bool {
 
 func withoutHTML(dst, line []byte) []byte {
 	return append(dst, html.UnescapeString(string(htmlTag.ReplaceAll(line, nil)))...)
+}
+
+// explorerEntry is what the Logs Explorer puts before an entry that is copied or downloaded as
+// text: severity, time, and the fields that its user had shown.
+var explorerEntry = regexp.MustCompile(`^(?:DEFAULT|DEBUG|INFO|NOTICE|WARNING|ERROR|CRITICAL|ALERT|EMERGENCY) (\d{4}-\d\d-\d\dT[\d:.]+Z )(?:\[(?:resource|labels|jsonPayload|insertId)[\w./"-]*: [^\]]*\] )+`)
+
+// isExplored says that half of the lines begin as entries do: an entry of several lines has that
+// once.
+func isExplored(head *Head) bool {
+	entries := 0
+	for _, line := range head.Lines {
+		if explorerEntry.Match(line) {
+			entries++
+		} else if entries == 0 {
+			return false
+		}
+	}
+	return entries > 0 && entries*2 >= len(head.Lines)
+}
+
+// withoutExplorer adds a line with the time alone before its text.
+func withoutExplorer(dst, line []byte) []byte {
+	return append(dst, explorerEntry.ReplaceAll(line, []byte("$1"))...)
 }
 
 // typography are characters that programs do not write where they stand, and what they stood for.
