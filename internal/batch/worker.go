@@ -160,11 +160,16 @@ func (w *Worker) explainEnd(e *ended) string {
 		return fmt.Sprintf("its worker was killed by signal %v", e.state.Sys().(syscall.WaitStatus).Signal())
 	}
 	reason := e.reason()
-	if strings.Contains(reason, "out of memory") || strings.Contains(reason, "cannot allocate memory") || e.hasCrashed() && e.peakMemory() > w.Memory/2 {
+	short := slices.ContainsFunc(outOfMemory, func(said string) bool { return strings.Contains(reason, said) })
+	if short || e.hasCrashed() && e.peakMemory() > w.Memory/2 {
 		return fmt.Sprintf("it needs more memory than %d MiB (--memory)", w.Memory>>20)
 	}
 	return reason
 }
+
+// outOfMemory are how Go's runtime ends where it gets no memory. The last is a fault of its own, as
+// after a mapping that failed: without cgo nothing else makes one that is no panic.
+var outOfMemory = []string{"out of memory", "cannot allocate memory", "crashed: SIGSEGV: "}
 
 // crashed is the exit status of a Go program that its runtime ends.
 const crashed = 2
