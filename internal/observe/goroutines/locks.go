@@ -25,13 +25,31 @@ var dockerKeeps = []string{
 var dockerHolds = []string{"daemon.(*Daemon).handleContainerExit", "daemon.(*Daemon).cleanupContainer"}
 
 // dockerChanges: docker diff looks through the container's files under its lock (moby
-// daemon/changes.go, 1.13 to 24.0).
-var dockerChanges = stackdump.Hold{Func: "daemon.(*Daemon).ContainerChanges", While: "archive.ChangesDirs"}
+// daemon/changes.go, 1.13 to 24.0). Later the image service does, without it.
+var dockerChanges = stackdump.Hold{
+	Func: "daemon.(*Daemon).ContainerChanges", While: "archive.ChangesDirs", NotNext: []string{"images.(*ImageService)."},
+}
+
+// reaperHolds: the shim's loop for signals keeps the monitor's lock while it hands exits on, and
+// waits where nobody takes one (containerd runtime/v1/shim/reaper.go, 1.0 to 1.2). Who waits for an
+// exit has no lock.
+var reaperHolds = []stackdump.Hold{
+	{Func: "shim.Reap", Lock: "shim.(*Monitor).", State: "chan send"},
+	{Func: "shim.(*Monitor).Wait", Lock: "shim.(*Monitor).", Never: true},
+	{Func: "reaper.(*Monitor).Wait", Lock: "reaper.(*Monitor).", Never: true},
+}
+
+// deviceHold: the kubelet's device manager lets go of its lock while a plugin answers, though its
+// callers have it (pkg/kubelet/cm/devicemanager/manager.go, 1.19 to 1.36).
+var deviceHold = stackdump.Hold{
+	Func: "devicemanager.(*ManagerImpl).callGetPreferredAllocationIfAvailable", While: ").getPreferredAllocation",
+	Lock: "devicemanager.(*ManagerImpl).", Never: true,
+}
 
 // dockerCalls are what dockerd waits for while it keeps a container's lock: containerd, the storage
 // driver, udev, the network, the labels of a volume.
 var dockerCalls = []string{
-	".(*tasksClient).", "types.(*aPIClient).", "overlay2.(*Driver).", "UdevWait", "libnetwork.(*sandbox).", "libnetwork.(*Sandbox).",
+	".(*tasksClient).", "remote.(*task).", "types.(*aPIClient).", "overlay2.(*Driver).", "UdevWait", "libnetwork.(*sandbox).", "libnetwork.(*Sandbox).",
 	"selinux.Chcon",
 }
 
@@ -138,6 +156,8 @@ func holdRows() []stackdump.Hold {
 		}
 	}
 	all = append(all, dockerLogs...)
+	all = append(all, reaperHolds...)
+	all = append(all, deviceHold)
 	for _, f := range dockerLocks {
 		all = append(all, stackdump.Hold{Func: f, Owner: "container.(*Container)"})
 	}
