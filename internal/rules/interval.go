@@ -90,15 +90,15 @@ func (x *index) boundHungTasks() {
 		}
 		times, next := reports[x.sourceOf(ev)], at.endLo+2*every
 		i, _ := slices.BinarySearch(times, next)
-		if at.endHi == ever && (i < len(times) || len(times) < hungTaskWarnings && x.readLogs()[x.sourceOf(ev)].end >= next) {
+		if at.endHi == ever && (i < len(times) || len(times) < HungTaskWarnings && x.readLogs()[x.sourceOf(ev)].end >= next) {
 			at.endHi = next
 		}
 	}
 }
 
-// hungTaskWarnings are how many reports the watchdog writes since the boot
+// HungTaskWarnings are how many reports the watchdog writes since the boot
 // (kernel.hung_task_warnings).
-const hungTaskWarnings = 10
+const HungTaskWarnings = 10
 
 // beginsBefore says that a source was read from a moment on, or from an earlier one.
 func (x *index) beginsBefore(from fileSource, moment int64) bool {

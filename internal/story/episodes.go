@@ -286,7 +286,6 @@ func (s *story) isReportedNoMore(p *part) bool {
 
 // isSilentAfter says that the kernel's watchdog looked at a task again, and did not report it.
 func (s *story) isSilentAfter(report *event.Event) bool {
-	const warnings = 10 // since the boot, kernel.hung_task_warnings
 	seconds, _ := report.FieldDuration(event.FieldSeconds)
 	next, times, later := report.Last().T.Add(2*seconds), 0, false
 	for _, e := range s.listKind(report.Kind) {
@@ -298,7 +297,7 @@ func (s *story) isSilentAfter(report *event.Event) bool {
 	whole := slices.ContainsFunc(s.timeline.Coverage, func(c timeline.Coverage) bool {
 		return c.File == report.Pos().File && c.Source == report.Source && c.IsDense() && c.End.After(next)
 	})
-	return seconds > 0 && (later || whole && times < warnings)
+	return seconds > 0 && (later || whole && times < rules.HungTaskWarnings)
 }
 
 // hasStopped says that what a part showed many times came no more, in a log that goes on for longer
