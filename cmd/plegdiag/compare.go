@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/plegdiag/plegdiag/internal/cli"
+	"github.com/plegdiag/plegdiag/internal/comparison"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/report"
 )
@@ -62,5 +63,5 @@ func compareBundles(ctx context.Context, o *compareOptions, s cli.Streams) error
 		cli.WarnOfLoss(s.Err, sides[i])
 	}
 	format := report.CompareFormats[o.output.Index()]
-	return format.Render(s.Out, incident.Compare(sides[0], sides[1]), s.ShowOptions(o.color, false))
+	return format.Render(s.Out, comparison.Compare(sides[0], sides[1]), s.ShowOptions(o.color, false))
 }

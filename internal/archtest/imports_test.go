@@ -304,6 +304,10 @@ var layers = map[string]layer{
 		},
 		"an incident is what was found; it does not know how it is shown",
 	},
+	"internal/comparison": {
+		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/story", "internal/incident"},
+		"it puts two incidents side by side; how they were read and how it is shown is not its business",
+	},
 	"internal/fixture/tile": {nil, "a recording is written again alike, whether a test or the benchmark wants it"},
 	"internal/fixture": {
 		[]string{"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/rules/yamlfile", "internal/story", "internal/incident", "go.yaml.in/yaml/v3"},
@@ -344,7 +348,7 @@ var layers = map[string]layer{
 	},
 	"internal/report": {
 		[]string{
-			"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "internal/incident", "internal/report/show",
+			"internal/event", "internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "internal/incident", "internal/comparison", "internal/report/show",
 			"internal/report/document", "internal/report/picture", "internal/report/html",
 			"github.com/charmbracelet/lipgloss",
 		},
@@ -440,6 +444,7 @@ var layers = map[string]layer{
 			"internal/cli", "internal/cli/authoring",
 			"internal/event", "internal/timeline", "internal/incident", "internal/report", "internal/report/listing", "internal/report/show",
 			"internal/batch",       // the command batch, and the bounds of mcp's workers
+			"internal/comparison",  // the command compare
 			"internal/mcp", "docs", // the command mcp, and what it gives to read
 			"fleet", "internal/report/dashboard", // the command fleet
 			"internal/rules/catalog",      // the rules that ship

@@ -72,6 +72,9 @@ type Record struct {
 	Unit   string // who wrote it, as "kubelet" or "kernel"; empty when the line does not say
 	Host   string // as the carrier names it; empty when it does not
 	PID    int    // of the writer; 0 when the line does not say
+	// Contained says that it stands in a container's log file, with the stamp of the CRI or of
+	// docker's json-file driver.
+	Contained bool
 	// Caller is the source file that klog names, as "kubelet.go": a line without a tag is known by
 	// it, and the tag of a carried line may be of whoever started the program. Empty elsewhere.
 	Caller string

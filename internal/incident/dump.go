@@ -90,6 +90,9 @@ func (f *file) readDump(in bundle.File, r io.Reader) {
 	first := f.input(nil, nil, nil).Before + 1
 	src := stackdump.Source{File: in.Path, Line: first, Text: text.String()}
 	rare := f.rare
+	if rare != nil && rare.section != nil {
+		src.Followed = !rare.section.Last
+	}
 	if rare == nil || rare.later == nil || rare.section != nil { // a file of sections is read in their order
 		f.parseDump(src, err)
 		return

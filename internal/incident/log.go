@@ -112,9 +112,9 @@ func nameRelayedUnit(rec *event.Record) {
 }
 
 // nameForeignUnit names the writer of a line that names none itself and stands in a file that none
-// of the node's daemons wrote.
+// of the node's daemons wrote: one of a container can hold their words for reasons of its own.
 func nameForeignUnit(rec *event.Record, place layout.Place) {
-	if rec.Unit == "" && place.Foreign {
+	if rec.Unit == "" && (place.Foreign || rec.Contained && place.Component == "") {
 		rec.Unit = "container"
 	}
 }

@@ -135,3 +135,39 @@ func TestSickOfTwoNodes(t *testing.T) {
 	_, err = Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
 	require.ErrorContains(t, err, "evidence of 2 nodes, of which none shows a stall")
 }
+
+// TestNotReadyOfTwoNodes holds that of two nodes without a stall the one is looked at that the API
+// server takes for not ready.
+func TestNotReadyOfTwoNodes(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	for _, node := range []string{"worker-1", "worker-2"} {
+		write(node+".log", "Jul 09 13:10:33 "+node+` kubelet[2513]: I0709 13:10:33.359217    2513 server.go:1237] "Started kubelet"`+"\n")
+	}
+	write("worker-2.yaml", "apiVersion: v1\nkind: Node\nmetadata:\n  name: worker-2\nstatus:\n  conditions:\n  - lastTransitionTime: \"2026-07-09T13:20:00Z\"\n    status: Unknown\n    type: Ready\n")
+	catalog, err := catalog.Builtin()
+	require.NoError(t, err)
+	inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
+	require.NoError(t, err)
+	require.Equal(t, "worker-2", inc.Node)
+}
+
+// TestQuotedNode holds that a page which quotes a line of another node's stall does not make that
+// node one to choose from.
+func TestQuotedNode(t *testing.T) {
+	unhealthy := func(node string, day int) string {
+		return fmt.Sprintf("Jul %02d 13:10:33 %s kubelet[2513]: E07%02d 13:10:33.359217    2513 kubelet.go:1871] skipping pod synchronization - PLEG is not healthy: pleg was last seen active 3m0.09s ago; threshold is 3m0s\n", day, node, day)
+	}
+	dir := t.TempDir()
+	log := strings.Repeat("Jul 09 13:10:32 worker-1 kubelet[2513]: I0709 13:10:32.359217    2513 kubelet_getters.go:182] Pod status updated for web-1 status=Running\n", 300)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "kubelet.log"), []byte(log+unhealthy("worker-1", 9)), 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "runbook.md"), []byte("# Runbook\n\nSo it looked in March:\n\n```\n"+unhealthy("node-x", 1)+"```\n"), 0o644))
+	catalog, err := catalog.Builtin()
+	require.NoError(t, err)
+	inc, err := Load(t.Context(), Options{Inputs: Inputs{Paths: []string{dir}}, Catalog: catalog})
+	require.NoError(t, err)
+	require.Equal(t, "worker-1", inc.Node)
+	require.Equal(t, []string{"node-x"}, inc.LeftOut)
+}

@@ -349,12 +349,18 @@ func (n *nodes) chooseNode(files []*file, names []string, asked string) (string,
 		for _, f := range files {
 			whole := n.nodeOfFile(f)
 			for e := range f.events.All() {
-				if node := n.nodeOf(e.Host, whole); shown.is(e) && slices.Contains(names, node) {
+				if !shown.is(e) {
+					continue
+				}
+				if node := n.nodeOfEvent(e, whole); slices.Contains(names, node) {
 					counts[node] += e.Count()
 				}
 			}
 		}
 		maps.DeleteFunc(counts, func(_ string, count int) bool { return count < shown.least })
+		if len(counts) > 1 {
+			n.dropBarelyNamed(counts)
+		}
 		switch stalled := slices.Sorted(maps.Keys(counts)); len(stalled) {
 		case 0:
 		case 1:
@@ -378,6 +384,41 @@ var stallSigns = []struct {
 	{func(e *event.Event) bool {
 		return e.Kind == event.KindCRIError && e.FieldText(event.FieldDeadline) == "true" && e.FieldText(event.FieldMethod) != "ExecSync"
 	}, 10},
+	{func(e *event.Event) bool {
+		return e.Kind == event.KindNodeCondition && e.FieldText(event.FieldCondition) == "Ready" && e.FieldText(event.FieldStatus) != "True"
+	}, 1},
+	{func(e *event.Event) bool { return e.Kind == event.KindStartFailed }, 2},
+}
+
+// nodeOfEvent is the node that an event tells of; whole is that of its file.
+func (n *nodes) nodeOfEvent(e *event.Event, whole string) string {
+	if object := e.FieldText(event.FieldNode); object != "" && e.Kind == event.KindNodeCondition {
+		for name, named := range n.named {
+			if layout.SameNode(name, object) {
+				return named
+			}
+		}
+	}
+	return n.nodeOf(e.Host, whole)
+}
+
+// A node of which there are fewer lines than fewLines, and of another manyTimes as many, is one
+// that a page about an earlier incident quotes.
+const (
+	fewLines  = 50
+	manyTimes = 100
+)
+
+// dropBarelyNamed drops the nodes of which next to nothing is told beside what is told of others.
+func (n *nodes) dropBarelyNamed(counts map[string]int) {
+	lines, most := map[string]int{}, 0
+	for name, count := range n.lines {
+		lines[n.named[name]] += count
+	}
+	for node := range counts {
+		most = max(most, lines[node])
+	}
+	maps.DeleteFunc(counts, func(node string, _ int) bool { return lines[node] < fewLines && lines[node]*manyTimes < most })
 }
 
 // dropOtherNodes drops the evidence of all nodes but one. What may be of any node stays. A host

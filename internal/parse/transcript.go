@@ -56,6 +56,7 @@ type Section struct {
 	Limit   int           // of the kernel that the command printed, of those in LimitNames; else zero
 	Sought  Sought        // of a command that looks for a process
 	First   []event.Quote // of the first lines that a command printed, at most maxFirst
+	Last    bool          // nothing stands behind it in the file
 }
 
 // Sections takes a transcript apart as it is read. It is for one pass.
@@ -250,8 +251,7 @@ func (s *Sections) Read(p []byte) (int, error) {
 	}
 	if s.start {
 		if _, err := s.r.Peek(1); err != nil {
-			s.ended, s.finished, s.err = true, true, err
-			return 0, err
+			return 0, s.finish(err)
 		}
 		if s.line > s.next.Before && s.endsBefore(s.peekLine()) {
 			s.ended = true
@@ -267,8 +267,7 @@ func (s *Sections) Read(p []byte) (int, error) {
 		s.start, s.before = false, promptBehind(s.peekLine())
 	}
 	if _, err := s.r.Peek(1); err != nil {
-		s.ended, s.finished, s.err = true, true, err
-		return 0, err
+		return 0, s.finish(err)
 	}
 	ready, _ := s.r.Peek(min(s.r.Buffered(), len(p)))
 	if s.before > 0 {
@@ -283,6 +282,12 @@ func (s *Sections) Read(p []byte) (int, error) {
 	n := copy(p, ready)
 	_, _ = s.r.Discard(n)
 	return n, nil
+}
+
+// finish ends the last section; err is why nothing can be read behind it.
+func (s *Sections) finish(err error) error {
+	s.ended, s.finished, s.err, s.next.Last = true, true, err, true
+	return err
 }
 
 // endsBefore says that the section ends before a line, and notes the line if it does not.

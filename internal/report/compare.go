@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/plegdiag/plegdiag/internal/incident"
+	"github.com/plegdiag/plegdiag/internal/comparison"
 	"github.com/plegdiag/plegdiag/internal/report/document"
 	"github.com/plegdiag/plegdiag/internal/report/show"
 	"github.com/plegdiag/plegdiag/internal/story"
@@ -23,7 +23,7 @@ const CompareSchema = "plegdiag.compare/v1"
 // CompareFormat is one kind of comparison.
 type CompareFormat struct {
 	Name   string
-	Render func(w io.Writer, c *incident.Comparison, o Options) error
+	Render func(w io.Writer, c *comparison.Result, o Options) error
 }
 
 // CompareFormats is every kind of comparison, in the order of the help text.
@@ -37,7 +37,7 @@ type compared struct {
 }
 
 // compareTables of a comparison, without those that would be empty. Every cell is escaped.
-func compareTables(c *incident.Comparison) []compared {
+func compareTables(c *comparison.Result) []compared {
 	stalls := compared{"Stalls", []string{"", "A", "B"}, [][]string{
 		{"node", c.A.Node, c.B.Node},
 		{"seen", show.Duration(c.A.Seen, false), show.Duration(c.B.Seen, false)},
@@ -89,7 +89,7 @@ func compareTables(c *incident.Comparison) []compared {
 	return slices.DeleteFunc(all, func(t compared) bool { return len(t.rows) == 0 })
 }
 
-func perDayText(s *incident.Side) string {
+func perDayText(s *comparison.Side) string {
 	rate, ok := s.StallsPerDay()
 	switch {
 	case stallsText(s) == "":
@@ -108,12 +108,12 @@ func verdictOf(f *story.Finding) string {
 }
 
 // changeText is what became of a finding from A to B, in words.
-func changeText(f *incident.FindingPair) string {
+func changeText(f *comparison.FindingPair) string {
 	side := "A"
 	if f.A != nil {
 		side = "B"
 	}
-	if change := f.Change(); change != incident.Unknown {
+	if change := f.Change(); change != comparison.Unknown {
 		return string(change)
 	}
 	return side + " does not show it: " + f.Unknown
@@ -121,23 +121,23 @@ func changeText(f *incident.FindingPair) string {
 
 // countText is how often something was seen; where nothing is and the kubelet's log is missing,
 // that is not known.
-func countText(s *incident.Side, n int) string {
+func countText(s *comparison.Side, n int) string {
 	if n == 0 && !s.HasLog {
 		return ""
 	}
 	return strconv.Itoa(n)
 }
 
-func errorsText(s *incident.Side, all, deadlines int) string {
+func errorsText(s *comparison.Side, all, deadlines int) string {
 	if text := countText(s, all); text != "" {
 		return fmt.Sprintf("%s (%d)", text, deadlines)
 	}
 	return ""
 }
 
-func stallsText(s *incident.Side) string { return countText(s, len(s.Timeline.Stalls)) }
+func stallsText(s *comparison.Side) string { return countText(s, len(s.Timeline.Stalls)) }
 
-func callCells(c *incident.Calls) []string {
+func callCells(c *comparison.Calls) []string {
 	if c.Count == 0 {
 		return []string{"0", "", "", "", ""}
 	}
@@ -154,8 +154,8 @@ func measuredText(d time.Duration, atLeast bool) string {
 }
 
 // comparisonText says in a sentence what the comparison shows, and how far it carries.
-func comparisonText(c *incident.Comparison) string {
-	stalls := func(s *incident.Side) string {
+func comparisonText(c *comparison.Result) string {
+	stalls := func(s *comparison.Side) string {
 		if stallsText(s) == "" {
 			return "not known without the kubelet's log"
 		}
@@ -168,13 +168,13 @@ func comparisonText(c *incident.Comparison) string {
 		f := &c.Findings[i]
 		said := ""
 		switch change := f.Change(); {
-		case change == incident.Lost:
+		case change == comparison.Lost:
 			said = "only in A"
-		case change == incident.Gained:
+		case change == comparison.Gained:
 			said = "only in B"
-		case change == incident.Unknown && f.B == nil:
+		case change == comparison.Unknown && f.B == nil:
 			said = "in A, and B does not show whether there, too"
-		case change == incident.Unknown:
+		case change == comparison.Unknown:
 			said = "in B, and A does not show whether there, too"
 		default:
 			continue
@@ -191,7 +191,7 @@ func comparisonText(c *incident.Comparison) string {
 }
 
 // CompareText writes a comparison for a terminal.
-func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
+func CompareText(w io.Writer, c *comparison.Result, o Options) error {
 	out := bufio.NewWriter(w)
 	t := newText(out, o)
 	t.WritePara("", t.Styles.Heading, comparisonText(c))
@@ -205,7 +205,7 @@ func CompareText(w io.Writer, c *incident.Comparison, o Options) error {
 }
 
 // CompareMarkdown writes a comparison for an issue or a chat.
-func CompareMarkdown(w io.Writer, c *incident.Comparison, _ Options) error {
+func CompareMarkdown(w io.Writer, c *comparison.Result, _ Options) error {
 	out := bufio.NewWriter(w)
 	fmt.Fprintf(out, "**%s.**\n\n", inline(comparisonText(c)))
 	for _, table := range compareTables(c) {
@@ -223,21 +223,21 @@ func CompareMarkdown(w io.Writer, c *incident.Comparison, _ Options) error {
 }
 
 // CompareJSON writes a comparison for programs; durations are seconds.
-func CompareJSON(w io.Writer, c *incident.Comparison, o Options) error {
+func CompareJSON(w io.Writer, c *comparison.Result, o Options) error {
 	return show.EncodeJSON(w, document.Comparison{
 		Schema: CompareSchema, Tool: show.Tool{Version: o.Version}, A: newSideRow(&c.A), B: newSideRow(&c.B),
-		Findings: show.Rows(c.Findings, func(f *incident.FindingPair) document.FindingPair {
+		Findings: show.Rows(c.Findings, func(f *comparison.FindingPair) document.FindingPair {
 			return document.FindingPair{Rule: f.Rule, A: verdictOf(f.A), B: verdictOf(f.B), Change: string(f.Change()), Why: f.Unknown}
 		}),
-		Calls: show.Rows(c.Calls, func(p *incident.CallPair) document.CallPair {
+		Calls: show.Rows(c.Calls, func(p *comparison.CallPair) document.CallPair {
 			return document.CallPair{Method: p.Method, A: newCallsRow(&p.A), B: newCallsRow(&p.B)}
 		}),
-		Errors: show.Rows(c.Errors, func(e *incident.ErrorPair) document.ErrorPair { return document.ErrorPair(*e) }),
-		Facts:  show.Rows(c.Facts, func(f *incident.FactPair) document.FactPair { return document.FactPair(*f) }),
+		Errors: show.Rows(c.Errors, func(e *comparison.ErrorPair) document.ErrorPair { return document.ErrorPair(*e) }),
+		Facts:  show.Rows(c.Facts, func(f *comparison.FactPair) document.FactPair { return document.FactPair(*f) }),
 	})
 }
 
-func newSideRow(s *incident.Side) document.Side {
+func newSideRow(s *comparison.Side) document.Side {
 	row := document.Side{
 		Node: s.Node, Headline: s.Result.FullHeadline(), Seen: s.Seen.Seconds(), Stalls: len(s.Timeline.Stalls),
 		Stalled: s.Stalled.Seconds(), Longest: s.Longest.Seconds(), Open: s.Open,
@@ -248,7 +248,7 @@ func newSideRow(s *incident.Side) document.Side {
 	return row
 }
 
-func newCallsRow(c *incident.Calls) document.Calls {
+func newCallsRow(c *comparison.Calls) document.Calls {
 	return document.Calls{
 		Count: c.Count, Failed: c.Failed, Open: c.Open, Median: c.Median.Seconds(), P95: c.P95.Seconds(), Max: c.Max.Seconds(),
 	}

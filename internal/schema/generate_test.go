@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/bundle"
+	"github.com/plegdiag/plegdiag/internal/comparison"
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/observe/syscalls"
 	"github.com/plegdiag/plegdiag/internal/redact"
 	"github.com/plegdiag/plegdiag/internal/report/document"
@@ -76,7 +76,7 @@ func words() map[string][]string {
 		"event.level": levels, "readEvent.level": levels, "explanation.level": levels, "explanation.lacks": event.Lacks(0xff).Names(),
 		"fit.verdict": verdicts, "fit.part": {"step", "tell", "support", "rules_out", "absent"}, "use.verdict": verdicts,
 		"mention.what":       {"stall", "fact", "sign", "suspect", "harmless", "gap"},
-		"findingPair.change": texts(incident.Gained, incident.Lost, incident.Same, incident.Weaker, incident.Stronger, incident.Unknown),
+		"findingPair.change": texts(comparison.Gained, comparison.Lost, comparison.Same, comparison.Weaker, comparison.Stronger, comparison.Unknown),
 		"rule.role":          roles, "field.type": types,
 		"holder.certainty": certainties, "holder.rule": {"R1", "R2", "R3", "R4"}, "waiter.mode": {"lock", "read", "write", "wait"},
 		"chain.certainty": append([]string{""}, certainties...), "cycle.certainty": certainties,

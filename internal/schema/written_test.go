@@ -16,6 +16,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/plegdiag/plegdiag/internal/comparison"
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/observe/goroutines"
@@ -118,7 +119,7 @@ func TestIncidents(t *testing.T) {
 		checkIncident(t, name, inc)
 		if last != nil {
 			checkWritten(t, name, "compare", func(w *bytes.Buffer) error {
-				return report.CompareJSON(w, incident.Compare(last, inc), report.Options{Version: "v1"})
+				return report.CompareJSON(w, comparison.Compare(last, inc), report.Options{Version: "v1"})
 			})
 		}
 		last = inc

@@ -31,6 +31,8 @@ type Source struct {
 	// was part of log messages: all text of one piece stands, escaped, on the
 	// one physical line at its Pos.
 	Pieces []event.Piece
+	// Followed says that something else stands behind Text in File, as the next prompt of a shell.
+	Followed bool
 }
 
 // Dump is the goroutines of one text, in printed order. It may hold several

@@ -201,13 +201,28 @@ func (a *analysis) candidatesByObject(l *lockState) []candidate {
 	}
 	var found []candidate
 	for _, c := range byG {
-		if !a.hasReleased(l, c) && !(c.wantsOther && a.compareArgOrder(l, c) > 0) && !a.hasRead(l, c.g) &&
+		if !a.hasReleased(l, c) && !a.wantsSame(l, c) && !(c.wantsOther && a.compareArgOrder(l, c) > 0) && !a.hasRead(l, c.g) &&
 			!a.isFreeOf(l, c.g) {
 			found = append(found, c)
 		}
 	}
 	slices.SortFunc(found, func(x, y candidate) int { return cmp.Compare(x.g, y.g) })
 	return found
+}
+
+// wantsSame says whether a candidate itself waits for an RWMutex in the function where waiters want
+// one of which no address is printed, and in the other mode: func (l *T) lock(read bool) takes one
+// lock in two ways, and the pending writer keeps the readers waiting without having it.
+func (a *analysis) wantsSame(l *lockState, c candidate) bool {
+	own := a.waitOfGoroutine(c.g)
+	if own == nil || !own.rw || l.addr != 0 && !l.guessed {
+		return false
+	}
+	at := a.frameAt(own.g, own.call)
+	return at != nil && slices.ContainsFunc(l.kinds, func(w wait) bool {
+		f := a.frameAt(w.g, w.call)
+		return w.rw && w.mode != own.mode && f != nil && f.Func == at.Func
+	})
 }
 
 // isBetterHit says whether a hit tells more than what is known of a candidate: live

@@ -75,8 +75,8 @@ func (p *parser) noteCut() {
 	}
 	d.lossy = d.Gaps > 0 || d.Lost > 0 || d.Missing > 0 || p.orphaned
 	// Runtimes write an empty line before a goroutine, never behind the last one; loggers do, and
-	// people who paste a few goroutines.
-	atBlank := p.blank && p.src.Pieces == nil && !d.IsExcerpt()
+	// people who paste a few goroutines. A cut leaves no two of them, and nothing behind it.
+	atBlank := p.blanks == 1 && p.src.Pieces == nil && !p.src.Followed && !d.IsExcerpt()
 	d.Incomplete = d.lossy || p.unended || p.where == inGoroutine && (atBlank || p.endsInside())
 }
 
@@ -133,10 +133,10 @@ type parser struct {
 	junked bool   // the line before was skipped, so the next one joins its Skip
 	rest   string // the end of the line being read, from the next header that it holds
 	// What shows whether the text is whole: a BEGIN mark that has no END yet, frames without their
-	// header, a blank line at the end, that frames have files, and how many go statements were read.
-	unended, orphaned, blank, filed bool
-	creators                        int
-	total                           int // goroutines that the first lines of profiles count
+	// header, blank lines at the end, that frames have files, and how many go statements were read.
+	unended, orphaned, filed bool
+	blanks, creators         int
+	total                    int // goroutines that the first lines of profiles count
 	// Inside of a block of code of Markdown; whether the last header stands in one, or has no colon.
 	fenced, headFenced, titled bool
 	// Of a line that was cleaned of a ticket's marks: what of Text is quoted for it.
@@ -204,10 +204,12 @@ func (p *parser) readLine(at, end int) {
 		end -= 2 // a line break that somebody escaped, beside a real one
 	}
 	s := p.src.Text[at:end]
-	if p.blank = s == ""; p.blank {
+	if s == "" {
+		p.blanks++
 		p.dump.Blank++
 		return
 	}
+	p.blanks = 0
 	used := p.takeLine(s, at)
 	for p.rest != "" { // the next goroutines of a dump that somebody wrote on one line
 		at, s = end-len(p.rest), p.rest

@@ -46,6 +46,32 @@ var deviceHold = stackdump.Hold{
 	Lock: "devicemanager.(*ManagerImpl).", Never: true,
 }
 
+// kubeletHolds: the kubelet's managers. That of CPUs looks at its state under its lock, and calls
+// the runtime and tells of containers' CPUs without it; the policies of CPUs and memory work
+// under their managers' locks (pkg/kubelet/cm/cpumanager/cpu_manager.go, 1.10 to 1.36;
+// cm/memorymanager, 1.21 to 1.36). That of logs rotates them under its lock; from 1.30 on its
+// workers have none (pkg/kubelet/logs/container_log_manager.go).
+var kubeletHolds = []stackdump.Hold{
+	{Func: cpuManager + "reconcileState", Next: cpuManager + "updateContainerCPUSet", Lock: cpuManager, Never: true},
+	{Func: cpuManager + "GetExclusiveCPUs", Lock: cpuManager, Never: true},
+	{Func: cpuManager + "GetCPUAffinity", Lock: cpuManager, Never: true},
+	{Func: cpuManager + "Allocate", Next: "cpumanager.(*staticPolicy).Allocate", Lock: cpuManager},
+	{Func: memoryManager + "Allocate", Next: "memorymanager.(*staticPolicy).Allocate", Lock: memoryManager},
+	{Func: logManager + "rotateLogs", Lock: logManager, NotNext: []string{"sync.(*Mutex)."}},
+	{Func: logManager + "Clean", Lock: logManager, NotNext: []string{"sync.(*Mutex)."}},
+	{Func: logManager + "processContainer", Lock: logManager, Never: true},
+}
+
+const (
+	cpuManager    = "cpumanager.(*manager)."
+	memoryManager = "memorymanager.(*manager)."
+	logManager    = "logs.(*containerLogManager)."
+)
+
+// cniHold: go-cni reads its configuration under its lock, as a writer (cni.go, 1.0 to 1.1). Whether
+// Setup has it, to read, depends on the release.
+var cniHold = stackdump.Hold{Func: "go-cni.(*libcni).Load", Next: "go-cni.", Lock: "go-cni.(*libcni)."}
+
 // dockerCalls are what dockerd waits for while it keeps a container's lock: containerd, the storage
 // driver, udev, the network, the labels of a volume.
 var dockerCalls = []string{
@@ -157,7 +183,8 @@ func holdRows() []stackdump.Hold {
 	}
 	all = append(all, dockerLogs...)
 	all = append(all, reaperHolds...)
-	all = append(all, deviceHold)
+	all = append(all, deviceHold, cniHold)
+	all = append(all, kubeletHolds...)
 	for _, f := range dockerLocks {
 		all = append(all, stackdump.Hold{Func: f, Owner: "container.(*Container)"})
 	}

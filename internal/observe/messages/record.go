@@ -52,6 +52,10 @@ func Append(dst []event.Event, r *event.Record) []event.Event {
 		return appendConmon(dst, r)
 	}
 	before := len(dst)
+	if daemon.Writer(r.Unit) == "" && isApplication(r.Raw) {
+		own := slices.DeleteFunc(appendOwn(nil, r), func(e event.Event) bool { return !slices.Contains(ownWords, e.Kind) })
+		return append(dst, own...)
+	}
 	if told, repeated, ok := tools.AppendDetected(dst, r); ok {
 		for i := range repeated {
 			told = appendOwn(told, &repeated[i])

@@ -252,7 +252,7 @@ func nodePrefixLength(b []byte) int {
 func (l *logReader) newRecord(n int, h *header) event.Record {
 	rec := event.Record{
 		Pos: event.Pos{File: l.Path, Line: n, Message: l.message}, Lines: 1 + l.more,
-		Time: h.carrier, Uptime: h.uptime, PID: h.pid, Level: h.level,
+		Time: h.carrier, Uptime: h.uptime, PID: h.pid, Level: h.level, Contained: h.container,
 	}
 	if h.inner.Known {
 		rec.Time, rec.Outer = h.inner, h.carrier

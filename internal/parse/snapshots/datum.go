@@ -96,22 +96,33 @@ type document struct {
 	used   int   // lines that are not blank
 }
 
-// documentData reads a snapshot as a whole. Walk yields the data of a document and counts the lines
-// that it names as lost; ok is false when the consumer has had enough.
-func documentData(in lines.Input, walk func(d *document, yield func(Datum, error) bool) (skipped int, ok bool)) iter.Seq2[Datum, error] {
+// mixedData is documentData for formats in which a line of a log is no line of theirs: such lines
+// are read as what they are, as of a shell in which somebody also typed a document.
+func mixedData(in lines.Input, walk func(d *document, yield func(Datum, error) bool) (skipped int, ok bool)) iter.Seq2[Datum, error] {
 	return func(yield func(Datum, error) bool) {
-		d, ok := readDocument(in, yield)
-		if !ok {
-			return
-		}
-		if skipped, ok := walk(&d, yield); ok {
-			d.yieldAccount(skipped, yield)
-		}
+		readWhole(in, newLogBetween(in.Path, yield), walk, yield)
 	}
 }
 
-// readDocument reads the file; it returns false when the consumer has had enough.
-func readDocument(in lines.Input, yield func(Datum, error) bool) (d document, ok bool) {
+// documentData reads a snapshot as a whole. Walk yields the data of a document and counts the lines
+// that it names as lost; ok is false when the consumer has had enough.
+func documentData(in lines.Input, walk func(d *document, yield func(Datum, error) bool) (skipped int, ok bool)) iter.Seq2[Datum, error] {
+	return func(yield func(Datum, error) bool) { readWhole(in, nil, walk, yield) }
+}
+
+func readWhole(in lines.Input, log *logs.Interspersed, walk func(d *document, yield func(Datum, error) bool) (skipped int, ok bool), yield func(Datum, error) bool) {
+	d, ok := readDocument(in, log, yield)
+	if !ok || log != nil && !log.End() {
+		return
+	}
+	if skipped, ok := walk(&d, yield); ok {
+		d.yieldAccount(skipped, yield)
+	}
+}
+
+// readDocument reads the file, and leaves a blank line where log takes one; log may be nil. It
+// returns false when the consumer has had enough.
+func readDocument(in lines.Input, log *logs.Interspersed, yield func(Datum, error) bool) (d document, ok bool) {
 	d.Input = in
 	src := in.NewReader()
 	for src.Next() {
@@ -125,6 +136,12 @@ func readDocument(in lines.Input, yield func(Datum, error) bool) (d document, ok
 				d.lost++
 			}
 			continue
+		}
+		if log != nil && !blank && log.Wants(line.Bytes) {
+			if !log.Read(lines.Line{N: line.N, Bytes: lines.TrimReturn(line.Bytes)}) {
+				return d, false
+			}
+			line.Bytes, blank = nil, true
 		}
 		if !blank {
 			d.used++

@@ -20,7 +20,7 @@ import (
 //
 // A line that is no TOML is lost alone; reading goes on behind it, in the same table.
 func ReadTOML(in lines.Input) iter.Seq2[Datum, error] {
-	return documentData(in, func(d *document, yield func(Datum, error) bool) (skipped int, ok bool) {
+	return mixedData(in, func(d *document, yield func(Datum, error) bool) (skipped int, ok bool) {
 		w := tomlWalk{document: d, yield: yield}
 		ok = w.walkDocument()
 		return w.skipped, ok

@@ -22,7 +22,7 @@ import (
 // A document is read key by key and list element by list element at its left
 // edge, so that what is broken in one costs no other, and memory stays small.
 func ReadYAML(in lines.Input) iter.Seq2[Datum, error] {
-	return documentData(in, func(d *document, yield func(Datum, error) bool) (skipped int, ok bool) {
+	return mixedData(in, func(d *document, yield func(Datum, error) bool) (skipped int, ok bool) {
 		w := yamlWalk{document: d, yield: yield}
 		ok = w.walkPieces()
 		return w.skipped, ok

@@ -60,7 +60,8 @@ var runcReasons = []struct {
 		"dbus", "D-Bus", "org.freedesktop", "aiting for systemd", "active connections for UID", "Argument list too long",
 		"unable to start unit", "Message recipient disconnected",
 	}},
-	{"disk", "no space is left", []string{"no space left on device", "read-only file system"}},
+	{"disk", "no space is left", []string{"no space left on device"}},
+	{"disk", "a file system is read-only", []string{"read-only file system"}},
 	{"state", "its state file could not be written", []string{"unable to store init state"}}, // below its root in /run; 1.1 names no reason
 	{"memory", "there is no memory", []string{"cannot allocate memory"}},
 	// a requirement error is about the image, which wants a newer driver

@@ -1,4 +1,4 @@
-package incident
+package comparison
 
 import (
 	"testing"
@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 	"github.com/plegdiag/plegdiag/internal/story"
@@ -21,7 +22,7 @@ func TestCompare(t *testing.T) {
 			Fields: []event.Field{{Key: "method", Value: event.String("ListContainers")}, {Key: "outcome", Value: event.String(outcome)}},
 		}
 	}
-	sick := &Incident{
+	sick := &incident.Incident{
 		Timeline: &timeline.Timeline{
 			Coverage: []timeline.Coverage{
 				{Source: "kubelet.log", Start: noon, End: noon.Add(12 * time.Hour)},
@@ -40,7 +41,7 @@ func TestCompare(t *testing.T) {
 		},
 		Result: story.Result{Findings: []story.Finding{{Finding: rules.Finding{Rule: "umount2-overlay-sync", Verdict: language.Likely}}, {Finding: rules.Finding{Rule: "umount2-overlay-sync", Verdict: language.Confirmed}}}},
 	}
-	well := &Incident{Timeline: &timeline.Timeline{Facts: map[string]timeline.Fact{"containerd.version": {Value: "1.6.24"}, "kernel.version": {Value: "5.10.1"}}}}
+	well := &incident.Incident{Timeline: &timeline.Timeline{Facts: map[string]timeline.Fact{"containerd.version": {Value: "1.6.24"}, "kernel.version": {Value: "5.10.1"}}}}
 
 	c := Compare(sick, well)
 	require.Equal(t, []CallPair{{Method: "ListContainers", A: Calls{Count: 4, Failed: 1, Open: 1, Median: 2 * time.Second, P95: 2 * time.Minute, Max: 2 * time.Minute}}}, c.Calls)

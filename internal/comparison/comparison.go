@@ -1,4 +1,5 @@
-package incident
+// Package comparison puts two incidents side by side: their calls, failures, findings and facts.
+package comparison
 
 import (
 	"cmp"
@@ -7,14 +8,15 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/incident"
 	"github.com/plegdiag/plegdiag/internal/rules"
 	"github.com/plegdiag/plegdiag/internal/story"
 	"github.com/plegdiag/plegdiag/internal/timeline"
 )
 
-// Comparison is two incidents side by side: a node before and after a fix, treatment and control of
+// Result is two incidents side by side: a node before and after a fix, treatment and control of
 // a canary.
-type Comparison struct {
+type Result struct {
 	A, B     Side
 	Calls    []CallPair    // of the CRI, by method
 	Errors   []ErrorPair   // CRI calls of which the kubelet says that they failed, by method
@@ -24,7 +26,7 @@ type Comparison struct {
 
 // Side is one of the two.
 type Side struct {
-	*Incident
+	*incident.Incident
 	// Seen is how long the kubelet's log is, or the whole evidence where there is none; 0 when
 	// nothing is dated.
 	Seen    time.Duration
@@ -116,8 +118,8 @@ type FactPair struct {
 }
 
 // Compare puts two incidents side by side.
-func Compare(a, b *Incident) *Comparison {
-	c := &Comparison{A: newSide(a), B: newSide(b)}
+func Compare(a, b *incident.Incident) *Result {
+	c := &Result{A: newSide(a), B: newSide(b)}
 	callsA, callsB := callsByMethod(a), callsByMethod(b)
 	for _, method := range keysOfBoth(callsA, callsB) {
 		c.Calls = append(c.Calls, CallPair{method, summarizeCalls(callsA[method]), summarizeCalls(callsB[method])})
@@ -146,7 +148,7 @@ func Compare(a, b *Incident) *Comparison {
 }
 
 // whyUnknown says why an incident does not show whether a rule holds; empty where it rules it out.
-func whyUnknown(inc *Incident, rule string) string {
+func whyUnknown(inc *incident.Incident, rule string) string {
 	if slices.ContainsFunc(inc.Result.RuledOut, func(d rules.Dismissed) bool { return d.Rule == rule }) {
 		return ""
 	}
@@ -158,7 +160,7 @@ func whyUnknown(inc *Incident, rule string) string {
 	return "the evidence does not decide it"
 }
 
-func newSide(inc *Incident) Side {
+func newSide(inc *incident.Incident) Side {
 	s := Side{Incident: inc}
 	var log, all timeline.Window
 	for _, c := range inc.Timeline.Coverage {
@@ -184,7 +186,7 @@ func newSide(inc *Incident) Side {
 }
 
 // callsByMethod are the CRI calls whose length is known, at least in part.
-func callsByMethod(inc *Incident) map[string][]*event.Event {
+func callsByMethod(inc *incident.Incident) map[string][]*event.Event {
 	all := map[string][]*event.Event{}
 	for _, e := range inc.Timeline.Events {
 		if e.Kind == event.KindCRICall && !e.End.IsZero() {
@@ -223,7 +225,7 @@ func percentile(sorted []time.Duration, percent int) time.Duration {
 type failures struct{ all, deadline int }
 
 // countErrors counts the failed CRI calls of each method.
-func countErrors(inc *Incident) map[string]failures {
+func countErrors(inc *incident.Incident) map[string]failures {
 	all := map[string]failures{}
 	for _, e := range inc.Timeline.Events {
 		if e.Kind != event.KindCRIError {
@@ -240,7 +242,7 @@ func countErrors(inc *Incident) map[string]failures {
 }
 
 // bestFindings are the best of each rule; those of an incident come best first.
-func bestFindings(inc *Incident) map[string]*story.Finding {
+func bestFindings(inc *incident.Incident) map[string]*story.Finding {
 	all := map[string]*story.Finding{}
 	for i := range inc.Result.Findings {
 		f := &inc.Result.Findings[i]
