@@ -220,7 +220,9 @@ func (s *story) findRootOf(stall int) *part {
 // isGoingOn says whether a finding shows something that was going on where the evidence ends, after
 // all stalls were over: it is what the reader has to do with now.
 func (s *story) isGoingOn(p *part) bool {
-	open := p.namesCause() && (p.Open || s.keepsKubeletDown(p)) || p.rule.Role == language.NotReady && s.goesOn(p)
+	lasts := p.rule.Role == language.Root && p.End.Sub(p.Cause.Start) >= calmTime // and is no moment near the end
+	goesOn := (p.rule.Role == language.NotReady || lasts) && s.goesOn(p)
+	open := p.namesCause() && (p.Open || s.keepsKubeletDown(p)) || goesOn
 	if !open || p.Verdict < language.Likely || p.Cause.Start.IsZero() || len(s.timeline.Stalls) == 0 || len(p.stalls) > 0 {
 		return false
 	}
@@ -229,6 +231,9 @@ func (s *story) isGoingOn(p *part) bool {
 		if s.timeline.Stalls[i].Open || !s.timeline.Stalls[i].End.Before(p.Cause.Start) {
 			return false
 		}
+	}
+	if goesOn { // what it makes wait still does
+		return last.Sub(p.End) <= liveTime
 	}
 	return last.Sub(p.Cause.End) <= liveTime
 }
@@ -259,7 +264,7 @@ func (p *part) sureWindow() timeline.Window {
 
 // goesOn says that the end of a cause was not seen.
 func (s *story) goesOn(p *part) bool {
-	return s.findEnd(p).IsZero() && (p.Open || s.mayGoOn(p)) && !s.isReportedNoMore(p)
+	return s.findEnd(p).IsZero() && (s.mayGoOn(p) || p.Open && !s.isReportedNoMore(p))
 }
 
 // isReportedNoMore says that all that a part shows is open are tasks in the kernel that its
@@ -348,16 +353,33 @@ func (s *story) mayGoOn(p *part) bool {
 		return true
 	}
 	slices.SortStableFunc(moments, func(a, b *event.Event) int { return a.Last().T.Compare(b.Last().T) })
-	if len(moments) == 0 || !moments[len(moments)-1].End.IsZero() && moments[len(moments)-1].Duration() > 0 {
-		return false // it has an end
+	if len(moments) == 0 {
+		return false
 	}
 	last, pause := moments[len(moments)-1], leastPause
+	if !last.End.IsZero() && last.Duration() > 0 {
+		return s.isRowAtEnd(last) // else it has an end
+	}
 	for i, e := range moments[1:] {
 		pause = max(pause, 2*e.Last().T.Sub(moments[i].Last().T))
 	}
 	end := s.endOfSource(last)
 	return !end.IsZero() && end.Sub(last.Last().T) <= min(pause, liveTime) && s.findLastMoment().Sub(last.Last().T) <= liveTime
 }
+
+// isRowAtEnd says that an event of many lines, which came again and again, lasts until their source
+// ends: nothing shows that no more of them came.
+func (s *story) isRowAtEnd(e *event.Event) bool {
+	n, end := e.Count(), s.endOfSource(e)
+	if n < leastRow || end.IsZero() {
+		return false
+	}
+	pause := max(leastPause, 2*e.Duration()/time.Duration(n-1))
+	return end.Sub(e.Last().T) <= min(pause, liveTime) && s.findLastMoment().Sub(e.Last().T) <= liveTime
+}
+
+// leastRow is how many lines that became one event show how often such a line comes.
+const leastRow = 5
 
 // isStillWaiting says that a dump shows a wait, which was not over then. It is no lower bound where
 // only its minutes are known.

@@ -80,7 +80,7 @@ func (s *story) describeLinks(about *part) []string {
 // describeEffect says what a cause led to: its stall, or that none is shown.
 func (s *story) describeEffect(about *part) []string {
 	stall := s.findMainStall(about)
-	if stall == nil && len(s.timeline.Stalls) > 0 && !about.live { // it has no time
+	if stall == nil && len(s.timeline.Stalls) > 0 && !about.live && (about.Cause.Start.IsZero() || !s.comesAfterStalls(about)) {
 		stall = &s.timeline.Stalls[0]
 	}
 	switch down := s.findReboot(about); {

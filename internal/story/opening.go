@@ -129,9 +129,9 @@ func (s *story) findSubject() *part {
 	case other != nil && surer && s.comesAfterStalls(other):
 		return cmp.Or(s.findBeneath(other), s.findGoingOn(other), s.findSurer(other), s.findProven(other), other)
 	case root != nil && len(s.timeline.Stalls) == 0:
-		return cmp.Or(s.findGoingOn(root), s.findProven(root), root)
+		return cmp.Or(s.findGoingOn(root), s.findSurer(root), s.findProven(root), root)
 	case root != nil:
-		return s.findLatest(root)
+		return cmp.Or(s.findGoingOn(root), s.findLatest(root))
 	}
 	return s.findOpenOne(s.findContributing(func(p *part) bool { return p.relevant }))
 }
@@ -219,14 +219,16 @@ func (s *story) findProven(root *part) *part {
 }
 
 // findGoingOn returns the part that contributes to what goes on, or that makes the node NotReady,
-// and began when a root was over, or had not been seen for long; nil for none.
+// and began when a root and all stalls were over, or had not been seen for long; nil for none. It
+// is as sure as the root, or likely.
 func (s *story) findGoingOn(root *part) *part {
 	over := root.Cause.End
 	if s.goesOn(root) {
 		over = root.End.Add(calmTime)
 	}
 	i := slices.IndexFunc(s.parts, func(p *part) bool {
-		return (p.Role == language.Contributing || p.Role == language.NotReady) && p.relevant && p.Verdict >= root.Verdict && !root.Start.IsZero() && p.Cause.Start.After(over) && s.goesOn(p)
+		return (p.Role == language.Contributing || p.Role == language.NotReady) && p.relevant && p.Verdict >= min(root.Verdict, language.Likely) &&
+			!root.Start.IsZero() && p.Cause.Start.After(over) && s.goesOn(p) && s.comesAfterStalls(p)
 	})
 	if i < 0 {
 		return nil

@@ -414,7 +414,7 @@ func (s *story) isOverBefore(p *part) bool {
 func (s *story) findEnd(p *part) time.Time {
 	for _, step := range p.Chain {
 		for _, e := range step.Events {
-			if step.Role != "cause" || e.Open || e.Duration() <= 0 || !e.End.T.Equal(p.End) {
+			if step.Role != "cause" || e.Open || e.Duration() <= 0 || !e.End.T.Equal(p.End) || s.isRowAtEnd(e) {
 				continue
 			}
 			goesOn := func(other *event.Event) bool {
