@@ -150,7 +150,7 @@ var runtimeKinds = []KindInfo{
 		oneOf(
 			FieldReason, "why, as far as the error shows it: memory or disk space, systemd or the bus, a cgroup, seccomp, a time limit, "+
 				"a signal that was refused, its own program or its state file, a hook or the NVIDIA driver behind it, runc init ended early, or the container is gone",
-			"memory", "disk", "systemd", "cgroup", "seccomp", "timeout", "signal", "init", "missing", "state", "hook", "driver", "gone",
+			"memory", "disk", "systemd", "cgroup", "cgroup-driver", "seccomp", "timeout", "signal", "init", "missing", "state", "hook", "driver", "gone",
 		),
 		text(FieldError, "as written"),
 		truth(FieldFirstCall, "in a trace: whether it is the first call of its thread. Where strace attached to the process, it may have waited before"),

@@ -805,6 +805,9 @@ func sniffTranscript(head *lines.Head) float64 {
 			commands, strongest = commands+1, surePrompt
 		}
 		if rows && listing.EndsBefore(line, filled) {
+			if listing.HasRows && string(line) == "Events:" {
+				commands += 2 // of kubectl describe, below what kubectl get printed
+			}
 			listing = snapshots.Rows{HasRows: listing.HasRows}
 			listing.EndsBefore(line, false)
 			between = true

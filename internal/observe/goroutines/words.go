@@ -62,6 +62,8 @@ var doingTexts = map[string]string{
 	"conmon":          "waiting for conmon",
 	"cni-plugin":      "waiting for a CNI plugin to end",
 	"nsenter":         "waiting for nsenter to end",
+	"device-mapper":   "waiting for the kernel's device mapper",
+	"grpc":            "waiting for an answer over gRPC",
 	"ttrpc":           "waiting inside the ttrpc client",
 	"ttrpc-receive":   "having an answer of the shim and waiting for the lock of the ttrpc client's streams",
 	"sandbox":         "waiting for the sandbox controller to answer *",

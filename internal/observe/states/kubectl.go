@@ -88,11 +88,12 @@ func (k *kubeEvent) byKubelet() bool {
 	return strings.HasPrefix(k.from, "kubelet") || k.from == "" && !k.ofNode() && kubeletWarns[k.reason]
 }
 
-// servedKinds are what runc, and whoever waits for systemd or the bus, says to those who ran it: an
-// Event of a pod repeats the words of all of them.
+// servedKinds are what runc, a runtime about its storage, and whoever waits for systemd or the bus,
+// says to those who ran it: an Event of a pod repeats the words of all of them.
 var servedKinds = map[event.Kind]bool{
 	event.KindRuncFailed: true, event.KindFreezeFailed: true, event.KindSystemdTimeout: true, event.KindUnitsFull: true,
 	event.KindBusLimit: true, event.KindActivationTimeout: true, event.KindBusUnreachable: true,
+	event.KindLayersDamaged: true, event.KindWriteRefused: true,
 }
 
 // appendServed appends what the message of a Warning of the kubelet repeats of programs that it

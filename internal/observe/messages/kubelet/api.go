@@ -32,7 +32,8 @@ var apiRequests = []spelling{
 	{"Error updating node status, ", "node-status"}, // … will retry; ≤ 1.1: … error getting node "n": Get https://…
 	{"Unable to update node status", "node-status"},
 	{"Unable to register node with API server", "register"},
-	{"Unable to register node ", "register"}, // ≤ 1.13: … "n" with API server
+	{"Unable to construct v1.Node object for kubelet", "register"}, // before it is registered, ≤ 1.13
+	{"Unable to register node ", "register"},                       // ≤ 1.13: … "n" with API server
 	{"Error getting node", "node"},
 	{"when trying to set owner ref to the node lease", "node"},
 	{"Error getting the current node from lister", "node"},
@@ -91,6 +92,9 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		e.AddText(event.FieldHow, how)
 		if why == "cloud" {
 			e.Text = "the kubelet posts no status of its node: the cloud provider gives it no address of its machine"
+			if a.what == "register" {
+				e.Text = "the kubelet does not register its node: the cloud provider does not say which machine it is"
+			}
 		}
 		if why != "webhook" && why != "cloud" { // whose address that would be
 			e.AddFields(serverFields(reason)...)
@@ -203,7 +207,7 @@ var apiReasons = []struct {
 	reason string
 	texts  []string
 }{
-	{"cloud", []string{"address from cloud provider"}},                        // what stands behind is the cloud's, which the kubelet asks before
+	{"cloud", []string{"address from cloud provider", "ID from cloud provider", "type from cloud provider"}}, // what stands behind is the cloud's, which the kubelet asks before
 	{"webhook", []string{"failed calling webhook", "failed to call webhook"}}, // what stands behind is the webhook's, not the API server's
 	{"etcd", []string{"etcdserver: "}},                                        // so the API server was reached, and it has answered
 	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required", otherAuthority}},
@@ -233,7 +237,7 @@ var apiWords = map[string]string{
 	"cut": "the connection broke", "timeout": "it does not answer in time", "server": "the server fails itself",
 	"not-found": "it does not know that object", "webhook": "a webhook that it asks fails", "etcd": "its etcd does not answer as it should",
 	"cut-off":     "the line ends before it says why",
-	"cloud":       "the cloud provider that the kubelet asks first gives no address",
+	"cloud":       "the cloud provider that the kubelet asks first gives no answer",
 	"credentials": "the program that the kubelet asks for its credentials gives none",
 }
 

@@ -27,7 +27,7 @@ var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kerne
 	},
 	{[]string{":2379: connect: connection refused"}, etcdGone},
 	{[]string{"prober detected unhealthy status", "rafthttp: health check for peer "}, etcdPeerLost},
-	{[]string{"error while range on /registry", "error in txn: "}, kineFails},
+	{[]string{"error while range on /registry", "error in txn: ", "database is locked"}, kineFails},
 }}
 
 // longRequest is how long a request takes at least to count: etcd complains from 100 ms on, as it
@@ -202,13 +202,16 @@ func etcdPeerLost(*event.Record) (event.Event, bool) {
 //
 //	level=error msg="error while range on /registry/health : query (try: 0): context deadline exceeded"
 //	level=error msg="error in txn: exec (try: 5): database is locked"
+//	status.go:71] apiserver received an error that is not an metav1.Status: sqlite3.Error{Code:5, ExtendedCode:5, err:"database is locked"}
+//	controller.go:159] failed to update node lease, error: database is locked      (the API server repeats it)
 func kineFails(r *event.Record) (event.Event, bool) {
 	late, locked := strings.Contains(r.Raw, "context deadline exceeded"), strings.Contains(r.Raw, "database is locked")
 	text := "kine's database does not answer in time"
 	if locked {
 		text = "kine's database is locked"
 	}
-	return etcdEvent(text, event.FieldWhat.Text("unanswered")), late || locked
+	ours := scan.ContainsAny(r.Raw, []string{"error while range on /registry", "error in txn: ", "sqlite3.Error{", "node lease, error: ", "metav1.Status: "})
+	return etcdEvent(text, event.FieldWhat.Text("unanswered")), (late || locked) && ours
 }
 
 // tookField is how long something took, as a field of etcd's JSON, of its console's form, or copied

@@ -66,6 +66,18 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	return e, reason != ""
 }
 
+// usagePrinted is the line about one of the last flags in what a kubelet prints of all of them where
+// it does not accept how it was called (cobra); the error itself stands above or below it. Only a
+// journal shows that nobody asked for its help.
+//
+//	      --volume-stats-agg-period duration   Specifies interval for kubelet to calculate …
+func usagePrinted(r *event.Record) (event.Event, bool) {
+	return event.New(
+		event.KindStartFailed, "the kubelet does not start: it prints its flags", event.FieldReason.Text("flag"),
+		event.FieldError.Text("it prints all that there are"),
+	), r.Unit != "" && strings.Contains(r.Raw, "--volume-stats-agg-period ")
+}
+
 // runsOn is a kubelet of which a part did not start, and which does not end by it (up to 1.8): it
 // says so every five seconds, and syncs no pod.
 //
@@ -133,7 +145,7 @@ var startReasons = []struct {
 }{
 	{"descriptors", []string{"inotify_", "too many open files"}},
 	{"cgroup-v1", []string{"using cgroup v1"}},
-	{"cgroup-missing", []string{"Cgroup subsystem not mounted"}},
+	{"cgroup-missing", []string{"Cgroup subsystem not mounted", "mountpoint for cpu not found", "mountpoint for cpuset not found", "mountpoint for memory not found"}},
 	{"swap", []string{"with swap on is not supported", "Swap is on"}},
 	{"cgroup-driver", []string{"kubelet cgroup driver", "is different from docker cgroup driver"}},
 	{"flag", []string{"unknown flag: ", "unknown shorthand flag", "parse kubelet flag", "flag provided but not defined"}},

@@ -9,8 +9,9 @@ import (
 )
 
 // tunnelTexts are how those say it who use the tunnel of the API server, or keep it up:
-// konnectivity (apiserver-network-proxy 0.0.12 to 0.34), and the SSH tunnels before it.
-var tunnelTexts = []string{"No agent available", "dial timeout, backstop", "cannot connect once", "No SSH tunnels currently open", "proxy error from "}
+// konnectivity (apiserver-network-proxy 0.0.12 to 0.34; before 0.0.13 it says backend for agent, as
+// the tunnel of OpenYurt does that holds it), and the SSH tunnels before it.
+var tunnelTexts = []string{"No agent available", "dial timeout, backstop", "cannot connect once", "No SSH tunnels currently open", "proxy error from ", "No backend available"}
 
 // tunnelWords say what is wrong with the tunnel.
 var tunnelWords = map[string]string{
@@ -25,6 +26,7 @@ var tunnelWords = map[string]string{
 //
 //	Error from server: error dialing backend: No agent available
 //	server.go:528] "Failed to get a backend" err="No agent available" dialID=896810405210690112      (konnectivity-server)
+//	tunnel.go:74] "currently no tunnels available" err="No backend available"      (yurt-tunnel-server)
 //	Error from server: Get "https://10.0.0.26:10250/containerLogs/…": dial timeout, backstop
 //	failed calling webhook "x.y.z": failed to call webhook: Post "https://x.y.svc:443/…": dial timeout, backstop
 //	clientset.go:183] "cannot connect once" err="rpc error: code = Unavailable desc = connection error: …"      (konnectivity-agent)
@@ -33,7 +35,7 @@ var tunnelWords = map[string]string{
 func tunnelBroken(r *event.Record) (event.Event, bool) {
 	raw := strings.ReplaceAll(r.Raw, `\`, "")
 	what, said := "no-agent", tunnelTexts[0]
-	for i, kind := range []string{"no-agent", "unanswered", "agent", "no-agent", "proxy"} {
+	for i, kind := range []string{"no-agent", "unanswered", "agent", "no-agent", "proxy", "no-agent"} {
 		if strings.Contains(raw, tunnelTexts[i]) {
 			what, said = kind, tunnelTexts[i]
 			break

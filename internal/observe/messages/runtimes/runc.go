@@ -55,6 +55,7 @@ var runcReasons = []struct {
 	texts        []string
 }{
 	{"missing", "runc is not there: executable file not found in $PATH", []string{`runc\": executable file not found`, `runc": executable file not found`}},
+	{"cgroup-driver", "its cgroup driver is not that of the kubelet", []string{"expected cgroupsPath to be of format "}},
 	{"cgroup", "a cgroup could not be made", []string{"mkdir /sys/fs/cgroup/"}}, // no space there is no full disk
 	{"systemd", "systemd or the bus did not do its part", []string{
 		"dbus", "D-Bus", "org.freedesktop", "aiting for systemd", "active connections for UID", "Argument list too long",

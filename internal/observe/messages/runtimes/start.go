@@ -48,13 +48,23 @@ func toldByDocker(r *event.Record) (event.Event, bool) {
 // (containerd: cmd/containerd/main.go; moby: cmd/dockerd/docker.go):
 //
 //	containerd: failed to load TOML: /etc/containerd/config.toml: (10, 4): unexpected token unclosed table key
+//	containerd: failed to get listener for main endpoint: failed to create unix socket on /run/…/containerd.sock: is a directory
 //	failed to start daemon: error initializing graphdriver: driver not supported
+//	level=fatal msg="can't create unix socket /var/run/docker.sock: is a directory"      (≥ 18.06 failed to load listeners: can't …)
 //
 // Only a journal tells whose it is, unless they are words of one daemon alone.
-func lastError(mark string) func(*event.Record) (event.Event, bool) {
+func lastError(marks ...string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
 		text := r.Message()
-		reason, ok := strings.CutPrefix(text, mark)
+		reason, ok := "", false
+		for _, mark := range marks {
+			if reason, ok = strings.CutPrefix(text, mark); ok {
+				break
+			}
+		}
+		if strings.HasSuffix(marks[0], "socket ") { // what stands before the reason is a part of it
+			reason = text
+		}
 		program := daemon.Writer(r.Unit)
 		if r.Unit == "" {
 			program = writerOfEnd(text)
@@ -78,13 +88,13 @@ func lastError(mark string) func(*event.Record) (event.Event, bool) {
 //	containerd: drop-in config version 4 higher than root config version 2
 func writerOfEnd(text string) string {
 	switch {
-	case strings.HasPrefix(text, "containerd: ") && scan.ContainsAny(text, []string{"failed to load TOML: ", " config version "}):
+	case strings.HasPrefix(text, "containerd: ") && scan.ContainsAny(text, []string{"failed to load TOML: ", " config version ", "failed to get listener for "}):
 		return "containerd"
 	case strings.Contains(text, "must be root") || strings.Contains(strings.ToLower(text), "permission denied"):
 		return ""
 	case scan.ContainsAny(text, []string{
 		"rror initializing graphdriver: ", "rror initializing network controller: ", "containerd.sock", "Devices cgroup isn't mounted",
-		"error while opening volume store metadata database: ", "unable to configure the Docker daemon with file ", "timeout waiting for containerd to start",
+		"error while opening volume store metadata database: ", "unable to configure the Docker daemon with file ", "timeout waiting for containerd to start", "can't create unix socket /var/run/docker.sock", "can't create unix socket /run/docker.sock",
 	}):
 		return "dockerd"
 	}

@@ -239,7 +239,7 @@ func raidArrayFailed(r *event.Record) (event.Event, bool) {
 
 // volumeGroupUnreadable is LVM on a disk that it cannot read, or does not find:
 //
-//	/dev/sdb: read failed after 0 of 4096 at 0: Input/output error      (since 2.03 "Error reading device /dev/sdb at 0 length 4096.")
+//	/dev/sdb: read failed after 0 of 4096 at 0: Input/output error      (its end in the user's language; since 2.03 "Error reading device /dev/sdb at 0 length 4096.")
 //	WARNING: Device for PV aBcDeF-… not found or rejected by a filter.
 //	WARNING: VG docker is missing PV aBcDeF-… (last written to /dev/sdb1).
 func volumeGroupUnreadable(r *event.Record) (event.Event, bool) {
@@ -248,7 +248,7 @@ func volumeGroupUnreadable(r *event.Record) (event.Event, bool) {
 		device = strings.TrimPrefix(device, "/dev/")
 		return event.New(
 			event.KindBlockError, "I/O errors on "+device, event.FieldDevice.Text(device), event.FieldWhat.Text("error"),
-		), strings.HasSuffix(rest, ": Input/output error") && !strings.Contains(device, " ")
+		), strings.HasPrefix(rest, "0 of ") && strings.Contains(rest, " at ") && !strings.Contains(device, " ")
 	}
 	disk := scan.FirstWord(scan.After(said, "Device for PV ", " is missing PV "))
 	return event.New(
