@@ -68,8 +68,9 @@ func startFailed(r *event.Record) (event.Event, bool) {
 
 // usagePrinted is the line about one of the last flags in what a kubelet prints of all of them
 // where it does not accept how it was called (cobra); the error itself stands above or below it.
-// Only a journal shows that nobody asked for its help. --volume-stats-agg-period duration
-// Specifies interval for kubelet to calculate …
+// Only a journal shows that nobody asked for its help.
+//
+//	--volume-stats-agg-period duration   Specifies interval for kubelet to calculate and cache …
 func usagePrinted(r *event.Record) (event.Event, bool) {
 	return event.New(
 		event.KindStartFailed, "the kubelet does not start: it prints its flags", event.FieldReason.Text("flag"),
