@@ -541,13 +541,14 @@ func (e *effectSpans) goesWith(x *index, ev int32) bool {
 // fillEffects gives the effects of a weighing the events that go with its tells.
 func (w *weighing) fillEffects(x *index, effects []effectSpans) {
 	var own []int32
-	whole := span{startLo: ever, endHi: never, dated: true}
+	whole := span{startLo: ever, endHi: never} // of the tells that have a time
 	for _, t := range w.listNear() {
 		own = append(own, t.events...)
 		for _, ev := range t.events {
-			at := x.spans[ev]
-			whole.dated = whole.dated && at.dated
-			whole.startLo, whole.endHi = min(whole.startLo, at.startLo), max(whole.endHi, at.endHi)
+			if at := x.spans[ev]; at.dated {
+				whole.dated = true
+				whole.startLo, whole.endHi = min(whole.startLo, at.startLo), max(whole.endHi, at.endHi)
+			}
 		}
 	}
 	slices.Sort(own)

@@ -412,3 +412,19 @@ headline: "umount2 lasts {umount.duration|dur}"
 	require.Equal(t, language.Likely, r.Hypotheses[0].Verdict)
 	require.True(t, slices.ContainsFunc(r.Hypotheses[0].For, func(why Reason) bool { return why.Text == "relist does not complete" }))
 }
+
+// TestEffectsNearDatedTells holds that a tell without a time, as one of a listing, does not make
+// effects of hours before those of a tell that has one.
+func TestEffectsNearDatedTells(t *testing.T) {
+	unhealthy := func(seconds float64) event.Event { return ev("kubelet.pleg-unhealthy", when(seconds)) }
+	const hour = 3600
+	r := Evaluate(readFrozen(t), line(
+		ev("cgroup", field("path", "/a")), sleeperOf("runc", when(5*hour)), unhealthy(1), unhealthy(5*hour+1),
+	))
+	require.Len(t, r.Findings, 1)
+	for _, step := range r.Findings[0].Chain {
+		for _, e := range step.Events {
+			require.False(t, e.Start.Known && e.Start.T.Before(at(4*hour).T), "%s at %s", e.Kind, e.Start.T)
+		}
+	}
+}
