@@ -208,8 +208,8 @@ var apiReasons = []struct {
 	texts  []string
 }{
 	{"cloud", []string{"address from cloud provider", "ID from cloud provider", "type from cloud provider"}}, // what stands behind is the cloud's, which the kubelet asks before
-	{"webhook", []string{"failed calling webhook", "failed to call webhook"}}, // what stands behind is the webhook's, not the API server's
-	{"etcd", []string{"etcdserver: "}},                                        // so the API server was reached, and it has answered
+	{"webhook", []string{"failed calling webhook", "failed to call webhook"}},                                // what stands behind is the webhook's, not the API server's
+	{"etcd", []string{"etcdserver: "}}, // so the API server was reached, and it has answered
 	{"certificate", []string{"x509: ", "tls: ", "bad certificate", "certificate has expired", "certificate required", otherAuthority}},
 	{"dns", []string{"no such host", "No such host is known", "server misbehaving", ": lookup ", "emporary failure in name resolution"}},
 	{"refused", []string{"connection refused", "actively refused it"}}, // the words behind "connectex: " and "wsarecv: " are Windows'
