@@ -194,9 +194,9 @@ var waits = []struct {
 	// dockershim's status hook
 	{doing: "nsenter", frames: []string{"os/exec.(*Cmd).", "network.getOnePodIP"}},
 	{doing: "device-mapper", frames: []string{"devicemapper._C2func_dm_task_run"}, state: "syscall"}, // libdm, in docker
-	// the answer has not begun, whatever was asked: that of a stream begins at once
-	{doing: "grpc", frames: []string{"transport.(*Stream).waitOnHeader"}, state: "select"},
-	{doing: "grpc", frames: []string{"transport.(*ClientStream).waitOnHeader"}, state: "select"},
+	// one answer, whatever was asked; a stream waits so, too, until its first message comes
+	{doing: "grpc", frames: []string{"transport.(*Stream).waitOnHeader", "grpc.invoke"}, state: "select"},
+	{doing: "grpc", frames: []string{"transport.(*ClientStream).waitOnHeader", "grpc.invoke"}, state: "select"},
 }
 
 // servers are the receivers whose outermost method names the request that a
