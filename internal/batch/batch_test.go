@@ -67,8 +67,8 @@ func standInForWorker(bundle, dir string) {
 				fail(1, errors.New("4 GiB were not too much"))
 			}
 		}
-	case "flood":
-		if err := Confine(leastBound); err != nil {
+	case "flood": // of the size of files: under load Go needs more than the least memory
+		if err := Confine(8 * leastBound); err != nil {
 			fail(StatusMachine, err)
 		}
 		err := writeFile(filepath.Join(dir, "report-1.json"), func(w io.Writer) error {
