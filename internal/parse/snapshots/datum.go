@@ -110,6 +110,7 @@ func documentData(in lines.Input, walk func(d *document, yield func(Datum, error
 	return func(yield func(Datum, error) bool) { readWhole(in, nil, walk, yield) }
 }
 
+// readWhole reads the file, its lines of a log by log where that is not nil, and walks the rest.
 func readWhole(in lines.Input, log *logs.Interspersed, walk func(d *document, yield func(Datum, error) bool) (skipped int, ok bool), yield func(Datum, error) bool) {
 	d, ok := readDocument(in, log, yield)
 	if !ok || log != nil && !log.End() {

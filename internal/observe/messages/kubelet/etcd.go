@@ -150,19 +150,20 @@ func etcdDatabaseFull(r *event.Record) (event.Event, bool) {
 }
 
 // etcdFails is etcd that gives an answer in vain, or none, in the words of whoever asked it:
-// status.go:71] apiserver received an error that is not an metav1.Status: … etcdserver: request
-// timed out Error from server: etcdserver: leader changed … "Failed to update lease"
-// err="etcdserver: too many requests" (more changes wait than it takes) ≤ 3.4 etcdserver:
-// read-only range request "key:…" with result "error:etcdserver: leader changed" took too long
-// (3.4s) to execute [-]etcd failed: reason withheld (/readyz and /healthz of the API server)
-// instance.go:290] Error creating leases: error creating storage factory: context deadline
-// exceeded (kube-apiserver, which ends) ≤ 1.20 Unable to create storage backend: config (&{…}),
-// err (context deadline exceeded) 127.0.0.1:2379 is unhealthy: failed to commit proposal: context
-// deadline exceeded (etcdctl endpoint health) level=error msg="Failed to check local etcd status
-// for learner management: context deadline exceeded" (k3s and rke2)
-// {"level":"info",…,"logger":"etcd-client","msg":"Auto sync endpoints failed.","error":"… context
-// deadline exceeded"} (a client of etcd) A client in a container writes with a logger of Go; what
-// has no level there is of another program.
+//
+//	status.go:71] apiserver received an error that is not an metav1.Status: … etcdserver: request timed out
+//	Error from server: etcdserver: leader changed
+//	… "Failed to update lease" err="etcdserver: too many requests"                          (more changes wait than it takes)
+//	≤ 3.4  etcdserver: read-only range request "key:…" with result "error:etcdserver: leader changed" took too long (3.4s) to execute
+//	[-]etcd failed: reason withheld                                                        (/readyz and /healthz of the API server)
+//	instance.go:290] Error creating leases: error creating storage factory: context deadline exceeded       (kube-apiserver, which ends)
+//	≤ 1.20  Unable to create storage backend: config (&{…}), err (context deadline exceeded)
+//	127.0.0.1:2379 is unhealthy: failed to commit proposal: context deadline exceeded                       (etcdctl endpoint health)
+//	level=error msg="Failed to check local etcd status for learner management: context deadline exceeded"      (k3s and rke2)
+//	{"level":"info",…,"logger":"etcd-client","msg":"Auto sync endpoints failed.","error":"… context deadline exceeded"}     (a client of etcd)
+//
+// A client in a container writes with a logger of Go; what has no level there is of another
+// program.
 func etcdFails(r *event.Record) (event.Event, bool) {
 	if r.Contained && r.Level == event.NoLevel && !strings.Contains(r.Raw, " | ") { // with it, etcd's own until 3.4
 		return event.Event{}, false

@@ -74,7 +74,7 @@ func startFailed(r *event.Record) (event.Event, bool) {
 func usagePrinted(r *event.Record) (event.Event, bool) {
 	return event.New(
 		event.KindStartFailed, "the kubelet does not start: it prints its flags", event.FieldReason.Text("flag"),
-		event.FieldError.Text("it prints all that there are"),
+		event.FieldError.Text("it says why above them"),
 	), r.Unit != "" && strings.Contains(r.Raw, "--volume-stats-agg-period ")
 }
 

@@ -9,8 +9,8 @@ import (
 )
 
 // tunnelTexts are how those say it who use the tunnel of the API server, or keep it up:
-// konnectivity (apiserver-network-proxy 0.0.12 to 0.34; before 0.0.13 it says backend for agent, as
-// the tunnel of OpenYurt does that holds it), and the SSH tunnels before it.
+// konnectivity (apiserver-network-proxy 0.0.12 to 0.34; the one in OpenYurt's tunnel says backend
+// for agent), and the SSH tunnels before it.
 var tunnelTexts = []string{"No agent available", "dial timeout, backstop", "cannot connect once", "No SSH tunnels currently open", "proxy error from ", "No backend available"}
 
 // tunnelWords say what is wrong with the tunnel.

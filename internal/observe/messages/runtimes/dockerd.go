@@ -26,7 +26,7 @@ var Dockerd = table.Table{
 		{[]string{"Daemon has completed initialization"}, bootEdge("dockerd", event.End)},
 		{[]string{"Processing signal "}, toldByDocker},
 		{[]string{"failed to start daemon: "}, lastError("failed to start daemon: ")},
-		{[]string{"can't create unix socket "}, lastError("can't create unix socket ", "failed to load listeners: can't create unix socket ")},
+		{[]string{"can't create unix socket "}, cannotListen},
 		{[]string{"failed to start containerd: "}, lastError("failed to start containerd: ")},
 		{[]string{"unable to configure the Docker daemon with file "}, lastError("unable to configure the Docker daemon with file ")},
 		{[]string{"Error adding pod ", "Error deleting pod "}, podNetworkFailed},

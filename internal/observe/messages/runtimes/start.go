@@ -50,27 +50,32 @@ func toldByDocker(r *event.Record) (event.Event, bool) {
 //	containerd: failed to load TOML: /etc/containerd/config.toml: (10, 4): unexpected token unclosed table key
 //	containerd: failed to get listener for main endpoint: failed to create unix socket on /run/…/containerd.sock: is a directory
 //	failed to start daemon: error initializing graphdriver: driver not supported
-//	level=fatal msg="can't create unix socket /var/run/docker.sock: is a directory"      (≥ 18.06 failed to load listeners: can't …)
+//	level=fatal msg="can't create unix socket /var/run/docker.sock: is a directory"      (later failed to load listeners: can't …)
 //
 // Only a journal tells whose it is, unless they are words of one daemon alone.
-func lastError(marks ...string) func(*event.Record) (event.Event, bool) {
+func lastError(mark string) func(*event.Record) (event.Event, bool) {
 	return func(r *event.Record) (event.Event, bool) {
-		text := r.Message()
-		reason, ok := "", false
-		for _, mark := range marks {
-			if reason, ok = strings.CutPrefix(text, mark); ok {
-				break
-			}
-		}
-		if strings.HasSuffix(marks[0], "socket ") { // what stands before the reason is a part of it
-			reason = text
-		}
-		program := daemon.Writer(r.Unit)
-		if r.Unit == "" {
-			program = writerOfEnd(text)
-		}
-		return crash.Event(program, "ends", reason), ok && program != ""
+		reason, ok := strings.CutPrefix(r.Message(), mark)
+		e, known := endOf(r, reason)
+		return e, ok && known
 	}
+}
+
+// cannotListen is dockerd that ends because it cannot make its socket; the whole text is the
+// reason.
+func cannotListen(r *event.Record) (event.Event, bool) {
+	text := r.Message()
+	e, known := endOf(r, text)
+	return e, known && strings.HasPrefix(strings.TrimPrefix(text, "failed to load listeners: "), "can't create unix socket ")
+}
+
+// endOf is the end of the daemon that a line is of; known is false where the line is of none.
+func endOf(r *event.Record, reason string) (e event.Event, known bool) {
+	program := daemon.Writer(r.Unit)
+	if r.Unit == "" {
+		program = writerOfEnd(r.Message())
+	}
+	return crash.Event(program, "ends", reason), program != ""
 }
 
 // writerOfEnd is the daemon whose error alone text can be (moby: daemon/daemon.go,
