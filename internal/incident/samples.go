@@ -77,6 +77,9 @@ func (c *sampleCover) addSample(s *samples.Sample) {
 		c.name, c.at, c.asleep = name, s.Time, false
 		source := c.file.sourceNamed(name)
 		source.AddSpan(s.Time, s.Time)
+		if name == threads.SourceSamples {
+			source.Samples++
+		}
 		if s.Uptime > 0 {
 			source.AddBoot(&event.Record{Pos: s.Pos, Time: s.Time, Uptime: s.Uptime})
 		}

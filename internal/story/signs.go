@@ -641,6 +641,9 @@ func isRoutine(e *event.Event) bool {
 		return state != "D" || !known && !slices.Contains(chainOfCalls, e.Component)
 	case event.KindProcess:
 		state := e.FieldText(event.FieldState)
+		if e.FieldText(event.FieldReturned) == "true" {
+			state = "S"
+		}
 		waits := slices.Contains(standingWaits, e.FieldText(event.FieldWaits))
 		return !waits && !strings.HasPrefix(state, "D") && !strings.HasPrefix(state, "T") && !(strings.HasPrefix(state, "t") && slices.Contains(chainOfCalls, e.Component)) && !isBusyDaemon(e) && !isLateRunc(e)
 	case event.KindSyscall:

@@ -30,6 +30,7 @@ type Source struct {
 	// has none.
 	First, Last event.Time
 	Lines       int         // dated lines of the component in the file
+	Samples     int         // of all threads; 0 for a log
 	Level       event.Level // the least serious level seen
 	// Foreign says that the program runs in a container. Its clock can show another zone than the
 	// node's.
@@ -116,6 +117,7 @@ func Build(in Input, o Options) *Timeline {
 	runs.Sort(events, compareEvents)
 	events = retold.DropRelief(retold.FoldRestarts(retold.FoldLimits(retold.FoldConditions(retold.FoldCallers(foldCopies(events))))))
 	events = joinSightings(pairSpans(events, tl.Coverage))
+	markReturned(events, tl.Coverage)
 	runs.Sort(events, compareEvents)
 	links.LinkGoroutines(events)
 	linkShims(events)
@@ -175,7 +177,7 @@ func (tl *Timeline) endOfFile(file string) (end time.Time) {
 func coverageOf(sources []*Source) []Coverage {
 	all := make([]Coverage, 0, len(sources))
 	for _, s := range sources {
-		c := Coverage{Source: s.Name, File: s.File, Level: s.Level, Lines: s.Lines, Asked: s.Until}
+		c := Coverage{Source: s.Name, File: s.File, Level: s.Level, Lines: s.Lines, Samples: s.Samples, Asked: s.Until}
 		if !s.First.IsZero() {
 			c.Start, c.End = s.First.T, s.Last.T
 			if c.End.Before(c.Start) {

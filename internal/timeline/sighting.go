@@ -3,6 +3,7 @@ package timeline
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -268,4 +269,43 @@ func boundDuration(e *event.Event, every time.Duration, exact bool) {
 		most += every
 	}
 	e.SetField(event.FieldMost.Duration(most))
+}
+
+// leastSamples is how many samples must lack a thread: the last walk over /proc can be cut.
+const leastSamples = 3
+
+// markReturned marks the processes of a listing that are in state D there and not in the samples of
+// all threads beside it: they slept for a moment, as whoever reads a disk does.
+func markReturned(events []*event.Event, coverage []Coverage) {
+	sampled := map[string]Window{} // by directory
+	for i := range coverage {
+		if c := &coverage[i]; c.Samples >= leastSamples {
+			sampled[path.Dir(c.File)] = Window{Start: c.Start, End: c.End}
+		}
+	}
+	if len(sampled) == 0 {
+		return
+	}
+	stuck := map[int]bool{} // by process
+	var listed []*event.Event
+	for _, e := range events {
+		switch {
+		case !strings.HasPrefix(e.FieldText(event.FieldState), "D"):
+		case e.Kind == event.KindThreadSample:
+			stuck[e.IDs.PID], stuck[e.IDs.TID] = true, true
+		case e.Kind == event.KindProcess:
+			listed = append(listed, e)
+		}
+	}
+	for _, e := range listed {
+		w, beside := sampled[path.Dir(e.Pos().File)]
+		if beside && !stuck[e.IDs.PID] && (e.End.IsZero() || isNearWindow(e.End.T, w)) {
+			e.SetField(event.FieldReturned.Bool(true))
+		}
+	}
+}
+
+// isNearWindow says that a listing was written when samples were taken, or right before or after.
+func isNearWindow(t time.Time, w Window) bool {
+	return !t.Before(w.Start.Add(-time.Minute)) && !t.After(w.End.Add(time.Minute))
 }

@@ -143,3 +143,38 @@ func TestJoinSightingsLaws(t *testing.T) {
 		}
 	})
 }
+
+func TestMarkReturned(t *testing.T) {
+	listed := func(pid int, state string) *event.Event {
+		e := ev("b/ps.txt", pid, event.Time{}, kind("process"), text("state", state))
+		e.IDs.PID = pid
+		return &e
+	}
+	sampled := func(samples int, dir string) []Coverage {
+		return []Coverage{{Source: "samples", File: dir + "/threads.jsonl", Samples: samples, Start: minutes(0), End: minutes(1)}}
+	}
+	stuck := sight("samples", 1, 50)
+	stuck.IDs.PID = 2
+	for _, tc := range []struct {
+		name     string
+		coverage []Coverage
+		want     []int
+	}{
+		{"three samples beside the listing", sampled(3, "b"), []int{1}},
+		{"the last of three can be cut", sampled(2, "b"), nil},
+		{"samples of another node", sampled(3, "c"), nil},
+		{"none", nil, nil},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			events := []*event.Event{listed(1, "D"), listed(2, "Ds"), listed(3, "S"), &stuck}
+			markReturned(events, tc.coverage)
+			var got []int
+			for _, e := range events {
+				if e.Kind == event.KindProcess && e.FieldText(event.FieldReturned) == "true" {
+					got = append(got, e.IDs.PID)
+				}
+			}
+			require.Equal(t, tc.want, got)
+		})
+	}
+}

@@ -65,6 +65,8 @@ type Coverage struct {
 	Gaps []Gap
 	// Lines is how many dated lines of the source the file holds.
 	Lines int
+	// Samples is how many samples of all threads it is; 0 for a log.
+	Samples int
 	// Mixed says that the same file holds a dense log of the same time, line by line between these:
 	// /var/log/syslog.
 	Mixed bool
