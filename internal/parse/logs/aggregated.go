@@ -12,7 +12,7 @@ import (
 
 // Log aggregators export lines of logs as entries with fields of their own: JSON of Loki, Grafana,
 // Elasticsearch, CloudWatch, Cloud Logging and Splunk, tables of Datadog, Splunk and Kibana as CSV,
-// lines of fluentd, fluent-bit and logcli.
+// lines of fluentd, fluent-bit, logcli and Grafana, and what OpenTelemetry's collector writes.
 //
 //	{"streams":…,"result":[{"stream":{"host":"node-1","unit":"kubelet.service"},"values":[["1762565411885000000","E1108 09:30:11.885000 …"]]}]}
 //	{"_index":"journal","_source":{"@timestamp":"2025-11-08T01:30:11.885Z","host":{"name":"node-1"},"message":"…"}}
@@ -276,6 +276,9 @@ func SniffAggregated(head *lines.Head) float64 {
 	text := bytes.TrimLeft(head.Text, " \t\r\n\ufeff")
 	if len(text) == 0 {
 		return 0
+	}
+	if _, rows, ok := bytes.Cut(text, []byte("\n\n\n")); ok && bytes.HasPrefix(text, []byte("Common labels: ")) {
+		text = rows // Grafana's
 	}
 	first, _, _ := bytes.Cut(text, []byte{'\n'})
 	first = bytes.TrimRight(first, "\r")

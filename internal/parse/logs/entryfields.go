@@ -29,18 +29,20 @@ const (
 // aggregatedFields are the names of fields, the best first of each kind: in lower case, and without
 // what stands before the last two parts of a path. They are those of the journal as promtail,
 // filebeat, vector, fluent-bit and Cloud Logging ship it, and of the aggregators' own columns:
-// those of Azure Monitor are of its tables Syslog, ContainerLog and ContainerLogV2.
+// those of Azure Monitor are of its tables Syslog, ContainerLog and ContainerLogV2, those of
+// OpenTelemetry of OTLP in JSON.
 var aggregatedFields = map[string]struct {
 	field entryField
 	rank  uint8
 }{
 	"message": {fieldMessage, 9}, "msg": {fieldMessage, 1}, "@message": {fieldMessage, 9}, "textpayload": {fieldMessage, 9},
 	"_raw": {fieldMessage, 9}, "line": {fieldMessage, 8}, "log": {fieldMessage, 7}, "content": {fieldMessage, 6}, "event.original": {fieldMessage, 2},
-	"syslogmessage": {fieldMessage, 9}, "logmessage": {fieldMessage, 8}, "logentry": {fieldMessage, 8},
+	"syslogmessage": {fieldMessage, 9}, "logmessage": {fieldMessage, 8}, "logentry": {fieldMessage, 8}, "body.stringvalue": {fieldMessage, 8}, "body": {fieldMessage, 1},
 
 	"_source_realtime_timestamp": {fieldTime, 9}, "@timestamp": {fieldTime, 8}, "timestamp": {fieldTime, 7}, "_time": {fieldTime, 7},
 	"tsns": {fieldTime, 8}, "time": {fieldTime, 6}, "date": {fieldTime, 4}, "ts": {fieldTime, 4}, "receivetimestamp": {fieldTime, 1},
 	"timegenerated": {fieldTime, 6}, "timegenerated [utc]": {fieldTime, 6}, "eventtime [utc]": {fieldTime, 7},
+	"timeunixnano": {fieldTime, 8}, "observedtimeunixnano": {fieldTime, 1},
 
 	"_hostname": {fieldHost, 9}, "host.name": {fieldHost, 8}, "host.hostname": {fieldHost, 7}, "hostname": {fieldHost, 7}, "host": {fieldHost, 6},
 	"kubernetes.host": {fieldHost, 8}, "node_name": {fieldHost, 8}, "node.name": {fieldHost, 8}, "nodename": {fieldHost, 5}, "node": {fieldHost, 5},
@@ -340,9 +342,10 @@ func (w *entryWalk) collect(at int, path string, e *logEntry, inner *[]int) (end
 				w.collect(i, name, e, inner)
 			}
 		case '[':
-			if value.set && (w.isText(i) || len(value.raw) < 2) {
+			switch {
+			case value.set && (w.isText(i) || len(value.raw) < 2):
 				e.take(name, value, w.offsetOf(value))
-			} else {
+			case !w.takeAttributes(i, e):
 				*inner = append(*inner, i)
 			}
 		default:
@@ -350,6 +353,30 @@ func (w *entryWalk) collect(at int, path string, e *logEntry, inner *[]int) (end
 		}
 		return true
 	})
+}
+
+// takeAttributes takes the fields of a list of OpenTelemetry; it returns false for any other list:
+//
+//	[{"key":"host.name","value":{"stringValue":"node-1"}}]
+func (w *entryWalk) takeAttributes(at int, e *logEntry) (found bool) {
+	end := w.endOf(at)
+	for i := lines.SkipSpace(w.text, at+1); i < end && w.text[i] == '{'; i = lines.SkipSpace(w.text, w.endOf(i)+1) {
+		key := ""
+		w.eachField(i, func(name, value jsonValue, from int) bool {
+			switch {
+			case string(name.raw) == "key":
+				key = value.text()
+			case string(name.raw) == "value" && w.text[from] == '{':
+				w.eachField(from, func(_, v jsonValue, _ int) bool { e.take(key, v, w.offsetOf(v)); return false })
+			}
+			return key != ""
+		})
+		if key == "" {
+			return false
+		}
+		found = true
+	}
+	return found
 }
 
 // isText says that a list holds one string.
@@ -418,12 +445,18 @@ func (e *logEntry) take(path string, v jsonValue, at int) {
 //	2025-11-08 09:30:11.885000000 +0800 host.kubelet: {"MESSAGE":"…","_HOSTNAME":"node-1"}     fluentd
 //	2025-11-08T09:30:11+08:00	host.kubelet	{"MESSAGE":"…"}                                      fluentd's files
 //	2025-11-08T01:30:11Z {host="node-1", unit="kubelet.service"} E1108 09:30:11.885000 …        logcli
+//	1762565411885	2025-11-08T01:30:11.885Z	E1108 09:30:11.885000 …                                  Grafana
 func lineEntry(line []byte) (e logEntry, ok bool) {
 	if len(line) < 24 {
 		return e, false
 	}
 	if line[0] == '[' && lines.IsDigit(line[1]) {
 		return rubyEntry(line)
+	}
+	if len(line) > 39 && line[13] == '\t' && line[38] == '\t' && line[37] == 'Z' && lines.IsDigit(line[0]) {
+		e.fields.time, _ = sinceEpoch(line[:13])
+		e.at, e.message = 39, jsonValue{raw: line[39:], set: true}
+		return e, e.fields.time.Known
 	}
 	brace := bytes.IndexByte(line[:min(len(line), maxTag)], '{')
 	if !lines.IsDigit(line[0]) || brace < 19 || brace+1 == len(line) {

@@ -85,7 +85,7 @@ var Table = table.Table{
 		{[]string{"FLAG: --"}, kubeletFlag},
 		{[]string{"Container Manager object based on Node Config"}, cgroupDriver},
 		{[]string{"Specifies interval for kubelet to calculate and cache the vol"}, usagePrinted},
-		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "remove policy state file", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules", "ailed to initialize CSINode after retrying", "initialize CSINodeInfo after retrying", "start OOM watcher", "ailed to load Kubelet config file", "unable to load client CA file", "unknown flag: --", "parse kubelet flag: "}, startFailed},
+		{[]string{"ailed to run Kubelet", "Failed to run kubelet", "command failed", "Failed to start ContainerManager", "remove policy state file", "Failed to start cAdvisor", "Failed to listen and serve", "initialize internal modules", "ailed to initialize CSINode after retrying", "initialize CSINodeInfo after retrying", "start OOM watcher", "ailed to load Kubelet config file", "unable to load client CA file", "unknown flag: --", "parse kubelet flag: ", "kubelet exited: "}, startFailed},
 		{[]string{"level=fatal", "leaderelection lost"}, embedderEnds},
 		{[]string{"Shutdown manager detected new shutdown event", "Shutdown manager processing shutdown event", "Shutdown manager completed processing"}, nodeShutdown},
 		{[]string{"on a host using cgroup v1", "cgroup v1 detected", "roup v1 support is in maintenance mode"}, cgroupV1},

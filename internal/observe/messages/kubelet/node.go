@@ -31,6 +31,7 @@ import (
 //	        server.go:156] unknown flag: --allow-privileged; Error: failed to parse kubelet flag: unknown flag: --network-plugin
 //	kubelet: Error: unknown flag: --config                 (as a container's log, or a shell, puts its name before it)
 //	        kubelet.go:1368] Failed to start OOM watcher open /dev/kmsg: operation not permitted
+//	msg="Shutdown request received: kubelet exited: kubelet is configured to not run on a host using cgroup v1. …"      (k3s, of the kubelet in it)
 //	≤ 1.37  "Could not initialize checkpoint manager, please drain node and remove policy state file" err="could not restore state from checkpoint: …"
 func startFailed(r *event.Record) (event.Event, bool) {
 	text := strings.TrimLeft(r.Message(), `"`)
@@ -40,7 +41,7 @@ func startFailed(r *event.Record) (event.Event, bool) {
 	}
 	ofAny := strings.Contains(text, " command failed") || strings.HasPrefix(text, "command failed") && !ofKubelet(r, reason) ||
 		scan.ContainsAny(text, []string{"unknown flag: ", "kubelet flag: "}) && (r.Level != event.Fatal || r.PID == 1) // of whichever program
-	if r.Unit == "" && ofAny && !strings.HasPrefix(text, "kubelet: Error: ") {
+	if r.Unit == "" && ofAny && !strings.HasPrefix(text, "kubelet: Error: ") || strings.HasSuffix(text, "kubelet exited: context canceled") {
 		return event.Event{}, false
 	}
 	if reason == "" && !strings.HasPrefix(text, "command failed") {
