@@ -139,6 +139,7 @@ var commonFields = []FieldInfo{
 	oneOf(FieldLevel, "how serious the writer found the line", levelNames[Trace:]...),
 	text(FieldSource, "the input it was read from, as containerd.log"),
 	count(FieldRepeats, "how many lines it stands for: copies of it, the same again and again, or the same of other containers whose lives were ordinary"),
+	truth(FieldQuoted, "whether its line has no header of a log, and has the words in a cell of a table or as code behind other words; absent otherwise"),
 	text(FieldSeenBy, "the inputs that saw it, where there are several"),
 	text(FieldContainerFrom, "how the container of a goroutine or thread was found out"),
 }

@@ -170,6 +170,7 @@ const (
 	FieldQueue          Key = "queue"
 	FieldQueued         Key = "queued"
 	FieldQuiet          Key = "quiet"
+	FieldQuoted         Key = "quoted"
 	FieldRate           Key = "rate"
 	FieldReach          Key = "reach"
 	FieldReason         Key = "reason"

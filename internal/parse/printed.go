@@ -39,13 +39,29 @@ func printedFiles(command string) []string {
 		switch {
 		case w[0] == '-' || w[0] == '>' || w[0] == '2':
 		case lines.IsDigit(w[0]) && words[i] == "-n":
-		case strings.ContainsAny(w, "*?{[") && !samples.IsOfAllThreads(w):
-			return nil
 		default:
-			files = append(files, w)
+			for _, file := range expandBraces(w) {
+				if strings.ContainsAny(file, "*?{[") && !samples.IsOfAllThreads(file) {
+					return nil
+				}
+				files = append(files, file)
+			}
 		}
 	}
 	return files
+}
+
+// expandBraces are the words that a shell makes of one with braces: /proc/1234/{comm,stack}.
+func expandBraces(word string) (words []string) {
+	before, rest, opened := strings.Cut(word, "{")
+	inside, after, closed := strings.Cut(rest, "}")
+	if !opened || !closed || !strings.Contains(inside, ",") {
+		return []string{word}
+	}
+	for part := range strings.SplitSeq(inside, ",") {
+		words = append(words, before+part+after)
+	}
+	return words
 }
 
 // namePIDs writes the name of a process where a command asks for its number: /proc/`pidof

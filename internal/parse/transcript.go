@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -135,7 +136,7 @@ func (s *Sections) Next() *Section {
 }
 
 // beginCommand notes what was typed, and the files that it prints: of several that hold one value
-// each, every line is one.
+// each, every line is one, and the last has the rest.
 func (s *Sections) beginCommand(command, raw string) {
 	s.next.Command = command
 	s.next.Sought = findSought(command)
@@ -143,7 +144,7 @@ func (s *Sections) beginCommand(command, raw string) {
 		return
 	}
 	files := printedFiles(s.where.follow(raw, command))
-	if len(files) > 1 && slices.ContainsFunc(files, func(file string) bool { return !snapshots.HoldsOneValue(file) }) {
+	if len(files) > 1 && !endAfterLine(files[:len(files)-1]) || len(files) > 1 && !snapshots.HoldsOneValue(files[len(files)-1]) && !samples.IsThreadFile(files[len(files)-1]) {
 		return
 	}
 	for i, file := range files {
@@ -155,6 +156,16 @@ func (s *Sections) beginCommand(command, raw string) {
 		s.printed = files[1:]
 	}
 }
+
+// endAfterLine says that each of some files holds no more than one line.
+func endAfterLine(files []string) bool {
+	return !slices.ContainsFunc(files, func(file string) bool {
+		return !snapshots.HoldsOneValue(file) && !(samples.IsThreadFile(file) && slices.Contains(oneLine, path.Base(file)))
+	})
+}
+
+// oneLine are the files of a thread that hold one line.
+var oneLine = []string{"comm", "wchan", "syscall", "stat"}
 
 // countsLines tells commands that print no more than a number of lines.
 var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|.* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)

@@ -59,6 +59,9 @@ func (v *view) episodeTime() string {
 	if e.Open {
 		return text + "; end not seen"
 	}
+	if e.Undated {
+		return text
+	}
 	return text + "; over"
 }
 

@@ -538,6 +538,20 @@ func (e *effectSpans) goesWith(x *index, ev int32) bool {
 	return false
 }
 
+// youngProcess is how old a process is at most that waits since it was started, as a helper does: a
+// daemon was started long before.
+const youngProcess = int64(6 * time.Hour)
+
+// spanOfSight is when an event was seen: of a daemon in a list of processes, which is as old as its
+// process, when the list was made.
+func (x *index) spanOfSight(ev int32) span {
+	at := x.spans[ev]
+	if x.events[ev].Kind == event.KindProcess && at.endLo-at.startLo > youngProcess {
+		at.startLo, at.startHi = at.endLo, at.endHi
+	}
+	return at
+}
+
 // fillEffects gives the effects of a weighing the events that go with its tells.
 func (w *weighing) fillEffects(x *index, effects []effectSpans) {
 	var own []int32
@@ -545,7 +559,7 @@ func (w *weighing) fillEffects(x *index, effects []effectSpans) {
 	for _, t := range w.listNear() {
 		own = append(own, t.events...)
 		for _, ev := range t.events {
-			if at := x.spans[ev]; at.dated {
+			if at := x.spanOfSight(ev); at.dated {
 				whole.dated = true
 				whole.startLo, whole.endHi = min(whole.startLo, at.startLo), max(whole.endHi, at.endHi)
 			}

@@ -16,6 +16,7 @@ import (
 type Episode struct {
 	timeline.Window      // zero when nothing is dated
 	Open            bool // it was still going on where the evidence ends
+	Undated         bool // what shows its cause was also seen at a time that is not known: it may go on
 	Stalls          []int
 	Cause           string // rule of its root; empty when none is named
 	Verdict         language.Verdict
@@ -100,6 +101,7 @@ func (s *story) describeEpisodes(about *part) []Episode {
 		if e.Open && p.End.After(e.End) { // what it makes wait still did
 			e.End = p.End
 		}
+		e.Undated = slices.ContainsFunc(p.Chain, isUndatedSight)
 		e.addCause(p)
 		all = append(all, e)
 	}
@@ -107,6 +109,12 @@ func (s *story) describeEpisodes(about *part) []Episode {
 		return cmp.Or(cmp.Compare(rankOpen(a), rankOpen(b)), a.Start.Compare(b.Start))
 	})
 	return all
+}
+
+// isUndatedSight says that a step is a thread or process that somebody saw held, nobody knows when.
+func isUndatedSight(step rules.Step) bool {
+	sights := []event.Kind{event.KindThreadSample, event.KindProcess}
+	return step.Role != "symptom" && step.Start.IsZero() && len(step.Events) > 0 && slices.Contains(sights, step.Events[0].Kind)
 }
 
 // isBoutOpen says that some stalls go on where the evidence ends: the end of one was not seen, one

@@ -114,6 +114,7 @@ func Build(in Input, o Options) *Timeline {
 		func(a, b *Source) int { return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.File, b.File)) })
 	events := in.Events
 	tl := &Timeline{Clocks: reconcileClocks(events, in.Sources, o), Coverage: coverageOf(in.Sources)}
+	events = dropQuoted(events, tl.Coverage)
 	runs.Sort(events, compareEvents)
 	events = retold.DropRelief(retold.FoldRestarts(retold.FoldLimits(retold.FoldConditions(retold.FoldCallers(foldCopies(events))))))
 	events = joinSightings(pairSpans(events, tl.Coverage))

@@ -15,6 +15,18 @@ func addMissingFields(e, from *event.Event) {
 	}
 }
 
+// dropQuoted returns the events without those of lines that somebody quotes, where a whole log is
+// there: what happened on its node stands in it, with a time.
+func dropQuoted(events []*event.Event, coverage []Coverage) []*event.Event {
+	isDense := func(c Coverage) bool { return c.IsDense() }
+	if !slices.ContainsFunc(coverage, isDense) {
+		return events
+	}
+	return slices.DeleteFunc(events, func(e *event.Event) bool {
+		return e.Start.IsZero() && e.FieldText(event.FieldQuoted) == "true"
+	})
+}
+
 // removeEvents returns the events that are not in gone, in their order.
 func removeEvents(events []*event.Event, gone map[*event.Event]bool) []*event.Event {
 	return slices.DeleteFunc(events, func(e *event.Event) bool { return gone[e] })

@@ -11,8 +11,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/timeline/steps"
 )
 
-// mostStep is the largest step of the clock that is undone. Before a larger one it is not known
-// since when the clock was wrong: it can have been right until the machine slept.
+// mostStep is the largest step of the clock that is undone for all that comes before it. Before a
+// larger one it is not known since when the clock was wrong: it can have been right until the
+// machine slept. It was surely wrong where it showed more than it does after it was set back.
 const mostStep = 15 * time.Minute
 
 // setClock is one line that says by how much a clock was set.
@@ -126,6 +127,17 @@ func (c *clock) undoClockSteps(stamps []stamp, set []setClock, file string, late
 		}
 		switch {
 		case n+open == 0:
+		case s.By < -mostStep && s.Pos().File == file && isAhead(times[:n], s):
+			last := countBefore(times[:n], s.After)
+			first := countAhead(times[:last], s.After)
+			m.Last, m.First = stamps[last-1].line, stamps[last-1].line+1
+			if first > 0 { // what is before those is as it was
+				back := steps.Move{Step: steps.Step{By: -s.By, After: s.After}, Last: stamps[first-1].line, First: stamps[first-1].line + 1}
+				moves = append(moves, back)
+				shown.Undo(first, 0, -s.By)
+			}
+			undone, moves, most = append(undone, s), append(moves, m), max(most, last)
+			shown.Undo(last, 0, s.By)
 		case s.By.Abs() > mostStep:
 			large = append(large, s)
 		default:
@@ -139,6 +151,34 @@ func (c *clock) undoClockSteps(stamps []stamp, set []setClock, file string, late
 	open := moveStamps(stamps[:most], shown)
 	c.stepped = joinParts("; ", tellSteps(undone, "earlier times were moved by as much"), openText(open),
 		tellSteps(large, "earlier times are as the clock showed them"))
+}
+
+// isAhead says that the stamps before the line that tells of a step show that the clock was ahead.
+func isAhead(times []time.Time, s *setClock) bool {
+	n := countBefore(times, s.After)
+	return n > 0 && times[n-1].After(s.After)
+}
+
+// toldLater is how long after it was set lines come before the one that tells of it.
+const toldLater = time.Minute
+
+// countBefore counts the stamps before those that were written when the clock had been set, and
+// before somebody said so.
+func countBefore(times []time.Time, after time.Time) int {
+	n := len(times)
+	for n > 0 && !times[n-1].After(after) && after.Sub(times[n-1]) < toldLater {
+		n--
+	}
+	return n
+}
+
+// countAhead counts the stamps before those that, up to the last, are all later than a time.
+func countAhead(times []time.Time, than time.Time) int {
+	n := len(times)
+	for n > 0 && times[n-1].After(than) {
+		n--
+	}
+	return n
 }
 
 // moveStamps moves stamps by the steps that were undone. It returns how many of them can be from
@@ -155,7 +195,7 @@ func moveStamps(stamps []stamp, shown *steps.Stamps) (open int) {
 		if spread[i] > 0 {
 			open++
 		}
-		if st.event != nil {
+		if st.event != nil && (moved[i] != 0 || spread[i] > 0) {
 			st.event.Basis = joinParts(", ", st.event.Basis, "the clock was set afterwards")
 		}
 	}

@@ -259,6 +259,14 @@ func TestClockSteps(t *testing.T) {
 			file:   "messages", want: []string{"2025-11-08T01:00:00Z", "2025-11-08T01:30:00Z", "2025-11-08T09:31:01Z"}, note: "earlier times are as the clock showed them",
 		},
 		{
+			name: "set back by hours: what shows more than the clock did afterwards was wrong",
+			events: []event.Event{
+				one("messages", 1, "2025-11-08T01:00:00Z"), one("messages", 2, "2025-11-08T04:29:00Z"), one("messages", 3, "2025-11-08T04:30:00Z"), one("messages", 4, "2025-11-08T01:30:05Z"),
+				set("messages", 5, "2025-11-08T01:30:06Z", -3*time.Hour), one("messages", 6, "2025-11-08T01:31:00Z"),
+			},
+			file: "messages", want: []string{"2025-11-08T01:00:00Z", "2025-11-08T01:29:00Z", "2025-11-08T01:30:00Z", "2025-11-08T01:30:05Z", "2025-11-08T01:30:06Z", "2025-11-08T01:31:00Z"}, note: "earlier times were moved by as much",
+		},
+		{
 			name:   "by less than a second",
 			events: []event.Event{one("messages", 1, "2025-11-08T01:00:00Z"), set("messages", 2, "2025-11-08T01:30:00Z", -300*time.Millisecond)},
 			file:   "messages", want: []string{"2025-11-08T01:00:00Z", "2025-11-08T01:30:00Z"},

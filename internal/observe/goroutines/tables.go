@@ -92,7 +92,7 @@ var waits = []struct {
 	{doing: "relabel", frames: []string{"label.Relabel"}},
 	{doing: "netlink-recv", frames: []string{"(*NetlinkSocket).Receive", "(*NetlinkRequest).Execute"}},
 	{doing: "netlink-recv", frames: []string{"(*NetlinkSocket).Receive", "ipvs.execute"}}, // libnetwork, moby/ipvs
-	{doing: "netlink-recv", frames: []string{"syscall.NetlinkRIB"}, state: "syscall"}, // net.Interfaces and all that ask for one
+	{doing: "netlink-recv", frames: []string{"syscall.NetlinkRIB"}, state: "syscall"},     // net.Interfaces and all that ask for one
 	{doing: "netlink-recv", frames: []string{"syscall.Syscall6", "SetupVethPair"}, guess: true, state: "syscall"},
 	{doing: "umount", frames: []string{"unix.Unmount", "mount."}},
 	{doing: "umount", frames: []string{"syscall.Unmount", "mount."}},

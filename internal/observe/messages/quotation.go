@@ -19,21 +19,12 @@ import (
 //
 // A value behind its key is none: message: "INFO: task containerd:812 blocked …".
 func isQuoted(line string, texts []string) bool {
-	at := -1
-	for _, text := range texts {
-		if i := strings.Index(line, text); i >= 0 && (at < 0 || i < at) {
-			at = i
-		}
-	}
-	if at <= 0 {
+	before, rest, ok := cutBefore(line, texts)
+	if !ok {
 		return false
 	}
-	before, rest := strings.TrimLeft(line[:at], listMarks), line[at:]
-	if isCell(line) {
-		return !hasTimeOfDay(before) // else it is a row of a log that somebody exported
-	}
-	if open := openSign(before, '`'); open > 0 && strings.IndexByte(rest, '`') > 0 {
-		return true
+	if isCell(line) || isCode(before, rest) {
+		return isMarkedUp(line, texts)
 	}
 	if open := openSign(before, '"'); open > 0 && strings.IndexByte(rest, '"') > 0 && !isKey(before[:open]) {
 		return true
@@ -44,6 +35,36 @@ func isQuoted(line string, texts []string) bool {
 	return slices.ContainsFunc(strings.Fields(strings.ToLower(before)), func(word string) bool {
 		return slices.Contains(conditions, strings.Trim(word, "(,:*_"))
 	})
+}
+
+// isMarkedUp says the same of what stands in a cell of a table, or between backquotes behind words:
+// programs write neither.
+func isMarkedUp(line string, texts []string) bool {
+	before, rest, ok := cutBefore(line, texts)
+	if ok && isCell(line) {
+		return !hasTimeOfDay(before) // else it is a row of a log that somebody exported
+	}
+	return ok && isCode(before, rest)
+}
+
+// cutBefore cuts a line before the first of some texts; ok is false where none of them stands
+// behind anything.
+func cutBefore(line string, texts []string) (before, rest string, ok bool) {
+	at := -1
+	for _, text := range texts {
+		if i := strings.Index(line, text); i >= 0 && (at < 0 || i < at) {
+			at = i
+		}
+	}
+	if at <= 0 {
+		return "", "", false
+	}
+	return strings.TrimLeft(line[:at], listMarks), line[at:], true
+}
+
+// isCode says that backquotes stand around where a line was cut, behind words.
+func isCode(before, rest string) bool {
+	return openSign(before, '`') > 0 && strings.IndexByte(rest, '`') > 0
 }
 
 // listMarks stand before a line that is quoted, or one of a list.

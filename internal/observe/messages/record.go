@@ -124,8 +124,11 @@ func appendOwn(dst []event.Event, r *event.Record) []event.Event {
 			continue
 		}
 		e, ok := place.row.Observe(r)
+		bare := written.Text == written.Raw
 		if ok && t.Component == linux.Table.Component {
-			ok = !namesTemplate(&e) && (written.Text != written.Raw || !isQuoted(written.Raw, place.row.Literals))
+			ok = !namesTemplate(&e) && (!bare || !isQuoted(written.Raw, place.row.Literals))
+		} else if ok && bare && isMarkedUp(written.Raw, place.row.Literals) {
+			e.AddFields(event.FieldQuoted.Bool(true))
 		}
 		if ok {
 			table.Complete(&e, written, component)

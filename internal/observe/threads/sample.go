@@ -200,7 +200,8 @@ func (t *Samples) meaningOf(s *samples.Sample) rowMeaning {
 // isTelling leaves out what a thread with nothing to do is in. In state D anything tells, and so
 // does that a thread is stopped.
 func isTelling(s *samples.Sample) bool {
-	return heldState(s.State) != "" || s.Syscall != "" && s.State != "R" && kernelwait.Calls[s.Syscall] || standsIn(s) || initWaits(s)
+	return heldState(s.State) != "" || s.Syscall != "" && s.State != "R" && kernelwait.Calls[s.Syscall] || standsIn(s) || initWaits(s) ||
+		s.State == "" && s.Part && isTellingOnce(s) // a stack that somebody printed, below a date
 }
 
 // heldState is the state of a thread that does nothing whatever comes: D in the kernel, T stopped
@@ -395,7 +396,7 @@ func (t *Samples) runEvent(r *run, from event.Time, atEnd bool) event.Event {
 		event.FieldSamples.Int(r.count), event.FieldMost.Duration(most), event.FieldEvery.Duration(t.pause),
 		event.FieldReturned.Bool(!atEnd),
 	)
-	if waiting := s.State == "D" || s.State == "S"; waiting && r.count == t.scan && r.count >= leastScans && !r.moved && r.function != "" {
+	if waiting := s.State == "D" || s.State == "S" || s.State == "" && s.Stack != ""; waiting && r.count == t.scan && r.count >= leastScans && !r.moved && r.function != "" {
 		e.AddFields(event.FieldUnmoved.Bool(true))
 		if _, named := e.Get(event.FieldFunction); !named {
 			e.AddFields(event.FieldFunction.Text(r.function))

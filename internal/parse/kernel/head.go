@@ -82,6 +82,7 @@ var perfTask = regexp.MustCompile(`sched:sched_switch: (?:prev_comm=)?(\S.{0,14}
 //	# cat /proc/1422/stack
 //	[root@node-1 ~]# sudo cat /proc/1422/task/1440/stack
 //	+ cat /proc/1422/stack
+//	# cat /proc/1422/{comm,wchan,stack}
 //
 // Ok is false for every other line.
 func ReadStackPath(line string) (file string, ok bool) {
@@ -96,4 +97,4 @@ func ReadStackPath(line string) (file string, ok bool) {
 }
 
 // stackPath is a command behind a prompt: 1 the file.
-var stackPath = regexp.MustCompile(`^(?:.{0,100}[#$%>+] *)?(?:sudo +)?(?:cat|head|tail|more|less)(?: -\S+)* (/proc/\d{1,7}(?:/task/\d{1,7})?/(?:stack|wchan|syscall|status|stat|comm|cgroup))$`)
+var stackPath = regexp.MustCompile(`^(?:.{0,100}[#$%>+] *)?(?:sudo +)?(?:cat|head|tail|more|less)(?: -\S+)* (/proc/\d{1,7}(?:/task/\d{1,7})?/(?:stack|wchan|syscall|status|stat|comm|cgroup|\{(?:(?:wchan|syscall|stat|comm),)+stack\}))$`)

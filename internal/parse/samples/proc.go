@@ -27,6 +27,7 @@ type procPlace struct {
 	file     string // one of procFiles; empty for a collection of them
 	root     string // what comes before the pid
 	bare     bool   // only a line with a number tells of it: a word alone is no frame
+	before   string // the files of a line each that the same command prints before it: "comm,wchan"
 }
 
 // readPlace reads a path such as
@@ -39,8 +40,12 @@ type procPlace struct {
 func readPlace(file string) (p procPlace, ok bool) {
 	dir, name := cutName(file)
 	above, thread := cutName(dir)
+	before := ""
+	if list, several := strings.CutSuffix(name, ",stack}"); several { // of a shell's braces
+		name, before = "stack", strings.TrimPrefix(list, "{")
+	}
 	if slices.Contains(procFiles, name) && isThreadID(thread) {
-		p = procPlace{file: name, root: above}
+		p = procPlace{file: name, root: above, before: before}
 		p.tid, _ = strconv.Atoi(thread)
 		p.pid = p.tid
 		task, parent := cutName(above)
@@ -404,6 +409,14 @@ func (r *procReader) takeLine(line string, q event.Quote) bool {
 		return true
 	}
 	file, value := r.at.file, strings.TrimSpace(line)
+	if r.at.before != "" {
+		name, frame := value, ""
+		if i := strings.Index(value, "[<"); i > 0 { // wchan ends without a line feed
+			name, frame = value[:i], value[i:]
+		}
+		file, r.at.before, _ = strings.Cut(r.at.before, ",")
+		return r.takeFile(file, name, name, q) && (frame == "" || r.takeLine(frame, q))
+	}
 	if file == "" { // a line in a collection may say what it is
 		if label, rest, ok := cutLabel(value); ok {
 			file, value = label, rest
@@ -413,6 +426,12 @@ func (r *procReader) takeLine(line string, q event.Quote) bool {
 			return true
 		}
 	}
+	return r.takeFile(file, line, value, q)
+}
+
+// takeFile takes a line of one of procFiles.
+func (r *procReader) takeFile(file, line, value string, q event.Quote) bool {
+	s := r.cur
 	switch file {
 	case "stack", "":
 		if r.at.bare {
@@ -569,7 +588,7 @@ func cutGrepLine(line string) (p procPlace, content string, ok bool) {
 
 // readStampLine reads a line that is a time with its date, between signs or bare.
 func readStampLine(line string) (t event.Time, ok bool) {
-	s := strings.Trim(line, "=-# ")
+	s := strings.TrimPrefix(strings.Trim(line, "=-# "), "date: ")
 	t, n := stamp.ISO([]byte(s))
 	if n == 0 {
 		t, n = stamp.Epoch([]byte(s))

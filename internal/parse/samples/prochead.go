@@ -18,8 +18,9 @@ type namedBlock struct {
 
 // blockTitle is a thread between two rows of signs, or behind the first:
 // 1 the pid, 2 the tid, 3 the name, 4 the state, of
-// "=== 1234 containerd-shim ===", "--- PID 1234 (runc) state D ---", "== pid=1234 tid=1240 ==".
-var blockTitle = regexp.MustCompile(`^(?i:pid)?[ :=]*([1-9]\d{0,6})(?:(?:[/:, ]+(?i:tid)[ :=]*|/)([1-9]\d{0,6}))?(?:[ :,]+(\S.{0,16}?))?(?:[ ,]+(?i:state)[ :=]+([A-Za-z])\b.*)?$`)
+// "=== 1234 containerd-shim ===", "--- PID 1234 (runc) state D ---", "== pid=1234 tid=1240 ==",
+// "=== 15:58:02 pid 1234 tid 1240 comm kubelet state D".
+var blockTitle = regexp.MustCompile(`^(?:\d\d:\d\d:\d\d[ ,]+)?(?i:pid)?[ :=]*([1-9]\d{0,6})(?:(?:[/:, ]+(?i:tid)[ :=]*|/)([1-9]\d{0,6}))?(?:[ :,]+(?:(?i:comm|command|name)[ :=]+)?(\S.{0,16}?))?(?:[ ,]+(?i:state)[ :=]+([A-Za-z])\b.*)?$`)
 
 // readBlockHead reads the line that names the thread of the lines that follow.
 func readBlockHead(line string) (b namedBlock, ok bool) {
