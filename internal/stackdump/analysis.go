@@ -162,7 +162,7 @@ func (a *analysis) findLocks() []*lockState {
 	for _, l := range locks {
 		l.Holders = a.findHolders(l)
 	}
-	dropAmbiguous(locks)
+	a.dropAmbiguous(locks)
 	a.confirmCycles(locks)
 	return locks
 }

@@ -37,6 +37,12 @@ type Hold struct {
 	// Owner turns the row around, too: Func is where a lock is wanted that belongs to an object of
 	// this type, not to Func's receiver.
 	Owner string
+	// Type is what the lock must be, as "sync.RWMutex"; empty asks for nothing.
+	Type string
+	// Several says that Func holds all of the locks that its rows name, and not one of them.
+	Several bool
+	// Arg says that the lock belongs to an argument of Func: its receiver tells no objects apart.
+	Arg bool
 	// Doubtful says that not all versions of the program do so: such a holder is never observed.
 	Doubtful bool
 }
@@ -81,7 +87,7 @@ func hasWord(f *Frame, row *Hold) bool {
 
 // isAboutLock says whether waiters want a lock where a row of the catalogue says.
 func (a *analysis) isAboutLock(row *Hold, l *lockState) bool {
-	return slices.ContainsFunc(l.kinds, func(w wait) bool { return a.isWanted(row, &w) })
+	return (row.Type == "" || row.Type == l.Type) && slices.ContainsFunc(l.kinds, func(w wait) bool { return a.isWanted(row, &w) })
 }
 
 func (a *analysis) isWanted(row *Hold, w *wait) bool {
@@ -214,6 +220,9 @@ func (a *analysis) compareObjects(e *listing, l *lockState) likeness {
 		}
 		if a.hasSameNames(e, w) {
 			like = sameObject
+		}
+		if e.row.Arg {
+			continue
 		}
 		switch a.compareReceivers(e, w) {
 		case otherObject:

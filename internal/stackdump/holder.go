@@ -528,8 +528,9 @@ func (a *analysis) holdersBehindThemselves(l *lockState) []Holder {
 }
 
 // dropAmbiguous takes back holders that only a frame's place in the code names
-// when the same frame was given more than one lock: it tells nothing about which.
-func dropAmbiguous(locks []*lockState) {
+// when the same frame was given more than one lock: it tells nothing about which, unless the
+// catalogue says that it holds several.
+func (a *analysis) dropAmbiguous(locks []*lockState) {
 	type place struct{ g, frame int }
 	given := map[place]int{}
 	for _, l := range locks {
@@ -540,9 +541,14 @@ func dropAmbiguous(locks []*lockState) {
 	for _, l := range locks {
 		l.Holders = slices.DeleteFunc(l.Holders, func(h Holder) bool {
 			return (h.Rule == "R2" || h.Rule == "R4") && h.Certainty == Inferred &&
-				given[place{h.Goroutine, h.Frame}] > 1
+				given[place{h.Goroutine, h.Frame}] > 1 && !a.holdsSeveral(h)
 		})
 	}
+}
+
+// holdsSeveral says that the frame which names a holder is one in which several locks are held.
+func (a *analysis) holdsSeveral(h Holder) bool {
+	return slices.ContainsFunc(a.listed, func(e listing) bool { return e.g == h.Goroutine && e.frame == h.Frame && e.row.Several })
 }
 
 // compareArgOrder compares, in the frame where a candidate wants another lock, the

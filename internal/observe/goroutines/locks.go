@@ -50,7 +50,8 @@ var deviceHold = stackdump.Hold{
 // the runtime and tells of containers' CPUs without it; the policies of CPUs and memory work
 // under their managers' locks (pkg/kubelet/cm/cpumanager/cpu_manager.go, 1.10 to 1.36;
 // cm/memorymanager, 1.21 to 1.36). That of logs rotates them under its lock; from 1.30 on its
-// workers have none (pkg/kubelet/logs/container_log_manager.go).
+// workers have none (pkg/kubelet/logs/container_log_manager.go). The kubelet posts its node's status
+// under one lock, in its turn or as soon as its runtime is there (kubelet_node_status.go, 1.14 to 1.36).
 var kubeletHolds = []stackdump.Hold{
 	{Func: cpuManager + "reconcileState", Next: cpuManager + "updateContainerCPUSet", Lock: cpuManager, Never: true},
 	{Func: cpuManager + "GetExclusiveCPUs", Lock: cpuManager, Never: true},
@@ -60,12 +61,15 @@ var kubeletHolds = []stackdump.Hold{
 	{Func: logManager + "rotateLogs", Lock: logManager, NotNext: []string{"sync.(*Mutex)."}},
 	{Func: logManager + "Clean", Lock: logManager, NotNext: []string{"sync.(*Mutex)."}},
 	{Func: logManager + "processContainer", Lock: logManager, Never: true},
+	{Func: kubeletItself + "syncNodeStatus", Lock: kubeletItself + "fastNodeStatusUpdate", NotNext: []string{"sync.(*Mutex)."}},
+	{Func: kubeletItself + "fastNodeStatusUpdate", Lock: kubeletItself + "syncNodeStatus", NotNext: []string{"sync.(*Mutex)."}},
 }
 
 const (
 	cpuManager    = "cpumanager.(*manager)."
 	memoryManager = "memorymanager.(*manager)."
 	logManager    = "logs.(*containerLogManager)."
+	kubeletItself = "kubelet.(*Kubelet)."
 )
 
 // cniHold: go-cni reads its configuration under its lock, as a writer (cni.go, 1.0 to 1.1). Whether
@@ -121,7 +125,7 @@ var podNetworkPlugins = []string{"/network/cni.", "/network/kubenet.", "/network
 
 // crioHolds: functions of cri-o that keep a container's opLock while runc runs
 // (internal/oci/runtime_oci.go; oci/ before 1.16). Each takes the container as an argument, so that
-// no frame shows the lock's owner.
+// no frame shows the lock's owner; the receiver can be made anew for each call (oci.go, RuntimeImpl).
 var crioHolds = []string{
 	"oci.(*runtimeOCI).StartContainer", "oci.(*runtimeOCI).UpdateContainer", "oci.(*runtimeOCI).UpdateContainerStatus",
 	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer",
@@ -192,12 +196,12 @@ func holdRows() []stackdump.Hold {
 	for _, f := range crioHolds {
 		for _, while := range []string{"os/exec.(*Cmd).", "dbus.", "oci.WaitContainerStop", "oci.waitContainerStop"} {
 			for _, lock := range crioWaits {
-				all = append(all, stackdump.Hold{Func: f, While: while, Lock: lock})
+				all = append(all, stackdump.Hold{Func: f, While: while, Lock: lock, Arg: true})
 			}
 		}
 	}
 	for _, lock := range crioWaits {
-		all = append(all, stackdump.Hold{Func: crioStopLoop, Lock: lock, NotNext: []string{"sync.(*RWMutex).Lock"}})
+		all = append(all, stackdump.Hold{Func: crioStopLoop, Lock: lock, Arg: true, NotNext: []string{"sync.(*RWMutex).Lock"}})
 	}
 	for _, lock := range crioStops {
 		all = append(all, stackdump.Hold{Func: crioStopWait, Lock: lock, State: "chan send"})
@@ -212,8 +216,13 @@ func holdRows() []stackdump.Hold {
 	}
 	for _, f := range ttrpcSends {
 		for _, lock := range ttrpcSends {
-			all = append(all, stackdump.Hold{Func: f, While: "ttrpc.(*channel).send", Lock: lock})
+			all = append(all, stackdump.Hold{Func: f, While: "ttrpc.(*channel).send", Lock: lock, Type: "sync.Mutex"})
 		}
+	}
+	all = append(all, ttrpcStreams...)
+	all = append(all, storageHold)
+	for _, lock := range etcdLocks {
+		all = append(all, stackdump.Hold{Func: "backend.(*backend).defrag", While: "backend.defragdb", Lock: lock, Several: true})
 	}
 	return append(all, shimHolds()...)
 }
@@ -221,6 +230,27 @@ func holdRows() []stackdump.Hold {
 // ttrpcSends: functions of a ttrpc client that keep its sendLock while they write to the socket
 // (client.go, from 1.2 on).
 var ttrpcSends = []string{"ttrpc.(*Client).createStream", "ttrpc.(*Client).send"}
+
+// ttrpcStreams: a ttrpc client keeps the lock of its streams until it has its sendLock (client.go,
+// 1.2.0 and 1.2.1). Later it takes them the other way round, and nobody waits for that of its
+// streams. Who sends has let go of it.
+var ttrpcStreams = []stackdump.Hold{
+	{Func: "ttrpc.(*Client).createStream", Next: "sync.(*Mutex).", Lock: "ttrpc.(*Client).", Type: "sync.RWMutex", Doubtful: true},
+	{Func: "ttrpc.(*Client).createStream", While: "ttrpc.(*channel).send", Lock: "ttrpc.(*Client).", Type: "sync.RWMutex", Never: true},
+	{Func: "ttrpc.(*Client).createStream", Next: "sync.(*RWMutex).", Lock: "ttrpc.(*Client).", Type: "sync.Mutex", Never: true},
+	{Func: "ttrpc.(*Client).getStream", Lock: "ttrpc.(*Client).", Type: "sync.Mutex", Never: true},
+	{Func: "ttrpc.(*Client).deleteStream", Lock: "ttrpc.(*Client).", Type: "sync.Mutex", Never: true},
+}
+
+// storageHold: containers/storage asks for the lock of a file, which other processes may have, under
+// the locks of its own process (pkg/lockfile/lockfile.go, from 1.46 on).
+var storageHold = stackdump.Hold{
+	Func: "lockfile.(*LockFile).lock", Next: "lockfile.lockHandle", Lock: "lockfile.(*LockFile).", Several: true,
+}
+
+// etcdLocks are those that etcd keeps while it copies its database to make it smaller
+// (server/mvcc/backend/backend.go, defrag; 3.1 to 3.6).
+var etcdLocks = []string{"backend.(*batchTx).", "backend.(*batchTxBuffered).", "backend.(*readTx).", "backend.(*backend)."}
 
 // boltHolds: bolt's locks (db.go, tx.go; all releases).
 //
