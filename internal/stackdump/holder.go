@@ -541,14 +541,10 @@ func (a *analysis) dropAmbiguous(locks []*lockState) {
 	for _, l := range locks {
 		l.Holders = slices.DeleteFunc(l.Holders, func(h Holder) bool {
 			return (h.Rule == "R2" || h.Rule == "R4") && h.Certainty == Inferred &&
-				given[place{h.Goroutine, h.Frame}] > 1 && !a.holdsSeveral(h)
+				given[place{h.Goroutine, h.Frame}] > 1 &&
+				!slices.ContainsFunc(a.listed, func(e listing) bool { return e.g == h.Goroutine && e.frame == h.Frame && e.row.Several })
 		})
 	}
-}
-
-// holdsSeveral says that the frame which names a holder is one in which several locks are held.
-func (a *analysis) holdsSeveral(h Holder) bool {
-	return slices.ContainsFunc(a.listed, func(e listing) bool { return e.g == h.Goroutine && e.frame == h.Frame && e.row.Several })
 }
 
 // compareArgOrder compares, in the frame where a candidate wants another lock, the

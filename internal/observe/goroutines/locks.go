@@ -50,8 +50,9 @@ var deviceHold = stackdump.Hold{
 // the runtime and tells of containers' CPUs without it; the policies of CPUs and memory work
 // under their managers' locks (pkg/kubelet/cm/cpumanager/cpu_manager.go, 1.10 to 1.36;
 // cm/memorymanager, 1.21 to 1.36). That of logs rotates them under its lock; from 1.30 on its
-// workers have none (pkg/kubelet/logs/container_log_manager.go). The kubelet posts its node's status
-// under one lock, in its turn or as soon as its runtime is there (kubelet_node_status.go, 1.14 to 1.36).
+// workers have none (pkg/kubelet/logs/container_log_manager.go). The kubelet posts its node's
+// status under one lock, in its turn or as soon as its runtime is there (kubelet_node_status.go,
+// 1.14 to 1.36).
 var kubeletHolds = []stackdump.Hold{
 	{Func: cpuManager + "reconcileState", Next: cpuManager + "updateContainerCPUSet", Lock: cpuManager, Never: true},
 	{Func: cpuManager + "GetExclusiveCPUs", Lock: cpuManager, Never: true},
@@ -125,7 +126,8 @@ var podNetworkPlugins = []string{"/network/cni.", "/network/kubenet.", "/network
 
 // crioHolds: functions of cri-o that keep a container's opLock while runc runs
 // (internal/oci/runtime_oci.go; oci/ before 1.16). Each takes the container as an argument, so that
-// no frame shows the lock's owner; the receiver can be made anew for each call (oci.go, RuntimeImpl).
+// no frame shows the lock's owner; the receiver can be made anew for each call (oci.go,
+// RuntimeImpl).
 var crioHolds = []string{
 	"oci.(*runtimeOCI).StartContainer", "oci.(*runtimeOCI).UpdateContainer", "oci.(*runtimeOCI).UpdateContainerStatus",
 	"oci.(*runtimeOCI).StopContainer", "oci.(*runtimeOCI).DeleteContainer", "oci.(*runtimeOCI).PauseContainer",
@@ -242,8 +244,8 @@ var ttrpcStreams = []stackdump.Hold{
 	{Func: "ttrpc.(*Client).deleteStream", Lock: "ttrpc.(*Client).", Type: "sync.Mutex", Never: true},
 }
 
-// storageHold: containers/storage asks for the lock of a file, which other processes may have, under
-// the locks of its own process (pkg/lockfile/lockfile.go, from 1.46 on).
+// storageHold: containers/storage asks for the lock of a file, which other processes may have,
+// under the locks of its own process (pkg/lockfile/lockfile.go, from 1.46 on).
 var storageHold = stackdump.Hold{
 	Func: "lockfile.(*LockFile).lock", Next: "lockfile.lockHandle", Lock: "lockfile.(*LockFile).", Several: true,
 }
