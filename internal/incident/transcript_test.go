@@ -235,3 +235,30 @@ func TestImagesAreFull(t *testing.T) {
 	require.Empty(t, inc.Result.Signs)
 	require.Len(t, inc.Timeline.Events, 1)
 }
+
+// TestPrintedStacks: the files of a thread that one command prints, and stacks below a date, which
+// say nothing of the state of their threads.
+func TestPrintedStacks(t *testing.T) {
+	const stack = "[<0>] fanotify_handle_event+0xd5/0x4ee\n[<0>] send_to_group+0x16a/0x6ba\n[<0>] fsnotify+0x17e/0x6ec\n"
+	const in = "thread.sample containerd containerd, thread 51034, in fanotify_handle_event"
+	for name, text := range map[string]string{
+		"braces, a stack for each":   "# cat /proc/51023/task/51034/{comm,stack}\ncontainerd\n" + stack + "\n# cat /proc/441/task/441/{comm,stack}\nbash\n[<0>] do_wait+0x1/0x2\n",
+		"braces at a prompt":         "[root@n1 ~]# cat /proc/51023/task/51034/{comm,stack}\ncontainerd\n" + stack + "[root@n1 ~]# \n",
+		"several files at a prompt":  "[root@n1 ~]# cat /proc/51023/task/51034/comm /proc/51023/task/51034/stack\ncontainerd\n" + stack + "[root@n1 ~]# \n",
+		"a date above":               "date: Wed Jun 12 10:01:40 UTC 2024\n# cat /proc/51023/task/51034/{comm,stack}\ncontainerd\n" + stack,
+		"a time in the head of each": "=== 10:01:40 pid 51023 tid 51034 comm containerd state D\n" + stack,
+	} {
+		t.Run(name, func(t *testing.T) {
+			file := filepath.Join(t.TempDir(), "stacks.txt")
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+			inc := load(t, file)
+			var got []string
+			for _, e := range inc.Timeline.Events {
+				got = append(got, fmt.Sprintf("%s %s %s", e.Kind, e.Component, e.Text))
+				require.Equal(t, name == "a date above", !e.Start.IsZero())
+			}
+			require.Len(t, got, 1)
+			require.Contains(t, got[0], in)
+		})
+	}
+}

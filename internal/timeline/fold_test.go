@@ -146,3 +146,23 @@ func TestFoldFindsEachLineOnce(t *testing.T) {
 		}
 	})
 }
+
+// TestDropQuoted: what somebody quotes is dropped beside a whole log, where it has no time of its own.
+func TestDropQuoted(t *testing.T) {
+	quoted := func(at event.Time) *event.Event {
+		e := ev("runbook.md", 1, at, kind("kubelet.pleg-unhealthy"), text("quoted", "true"))
+		return &e
+	}
+	bare := ev("ticket.txt", 1, event.Time{}, kind("kubelet.pleg-unhealthy"))
+	whole := []Coverage{{Lines: manyLines, Start: minutes(0), End: minutes(60)}}
+	for _, tc := range []struct {
+		name     string
+		coverage []Coverage
+		want     int
+	}{{"a ticket", nil, 3}, {"a whole log", whole, 2}} {
+		t.Run(tc.name, func(t *testing.T) {
+			events := []*event.Event{quoted(event.Time{}), quoted(event.At(minutes(1))), &bare}
+			require.Len(t, dropQuoted(events, tc.coverage), tc.want)
+		})
+	}
+}

@@ -153,10 +153,18 @@ func (c *clock) undoClockSteps(stamps []stamp, set []setClock, file string, late
 		tellSteps(large, "earlier times are as the clock showed them"))
 }
 
-// isAhead says that the stamps before the line that tells of a step show that the clock was ahead.
+// shortlyBefore is how long before the clock was set the last line is from that shows it ahead.
+const shortlyBefore = 10 * time.Minute
+
+// isAhead says that the stamps before the line that tells of a step show that the clock was ahead,
+// by as much as it was then set back.
 func isAhead(times []time.Time, s *setClock) bool {
 	n := countBefore(times, s.After)
-	return n > 0 && times[n-1].After(s.After)
+	if n == 0 {
+		return false
+	}
+	early := s.After.Add(-s.By).Sub(times[n-1])
+	return early > -toldLater && early < shortlyBefore
 }
 
 // toldLater is how long after it was set lines come before the one that tells of it.

@@ -85,7 +85,8 @@ var kubeletWarns = map[string]bool{
 
 // byKubelet says that the kubelet has written an Event.
 func (k *kubeEvent) byKubelet() bool {
-	return strings.HasPrefix(k.from, "kubelet") || k.from == "" && !k.ofNode() && kubeletWarns[k.reason]
+	probed := k.reason == "Unhealthy" && strings.Contains(k.message, "rpc error: code = ") // what the runtime said
+	return strings.HasPrefix(k.from, "kubelet") || k.from == "" && !k.ofNode() && (kubeletWarns[k.reason] || probed)
 }
 
 // servedKinds are what runc, a runtime about its storage, and whoever waits for systemd or the bus,

@@ -514,7 +514,7 @@ func tellingLines(s *samples.Sample) (lines []event.Quote) {
 // momentEvent is a thread that was seen once.
 func momentEvent(s *samples.Sample) event.Event {
 	e := sampleEvent(s)
-	e.Start = s.Time
+	e.Start, e.Begun = s.Time, !s.Time.IsZero() // it was in there before
 	e.AddFields(event.FieldSamples.Int(1))
 	return e
 }

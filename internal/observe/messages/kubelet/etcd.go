@@ -14,11 +14,11 @@ import (
 // holds it, as k3s; and what kine says, which stands in its place before another database.
 var Etcd = table.Table{Component: "etcd", Relays: []string{"", "kubelet", "kernel", table.HostProgram}, Unnamed: "etcd", Rows: []table.Row{
 	{[]string{"slow fdatasync", "sync duration of "}, etcdSyncSlow},
-	{[]string{"apply request took too long", "took too long ("}, etcdRequestSlow},
+	{[]string{"apply request took too long", "took too long (", "apply entries took too long ["}, etcdRequestSlow},
 	{[]string{"v3rpc/interceptor.go"}, etcdRequestTold},
 	{[]string{"waiting for ReadIndex response took too long"}, etcdReadWaits},
 	{[]string{"Txn call completed", "Txn call finished", "Transaction committed"}, etcdTransactionSlow},
-	{[]string{"leader failed to send out heartbeat on time", ": failed to send out heartbeat on time"}, etcdHeartbeatLate},
+	{[]string{"leader failed to send out heartbeat on time", ": failed to send out heartbeat on time", "failed to send out heartbeat on time ("}, etcdHeartbeatLate},
 	{[]string{" lost leader ", "stepped down to follower since quorum is not active"}, etcdLeaderLost},
 	{[]string{"database space exceeded", "etcdserver: no space", "alarm:NOSPACE", "Active Alarm(s): NOSPACE", "alarm raised"}, etcdDatabaseFull},
 	{
@@ -57,14 +57,18 @@ func etcdSyncSlow(r *event.Record) (event.Event, bool) {
 
 // etcdRequestSlow is a request that took etcd a second or more:
 //
+//	≤ 3.1  apply entries took too long [2.104118725s for 1 entries]
 //	≤ 3.4  etcdserver: read-only range request "key:\"/registry/pods\" …" with result "…" took too long (3.419603095s) to execute
 //	≥ 3.4  {"level":"warn",…,"msg":"apply request took too long","took":"9.997793255s","expected-duration":"100ms",…}
 func etcdRequestSlow(r *event.Record) (event.Event, bool) {
 	took, ok := readTook(r.Raw, " took too long (", ")")
+	if !ok {
+		took, ok = readTook(r.Raw, "apply entries took too long [", " for ")
+	}
 	return etcdEvent(
 		"a request took etcd "+took.Round(time.Millisecond).String(), event.FieldWhat.Text("request"),
 		event.FieldTook.Duration(took),
-	), ok && took >= longRequest && scan.ContainsAny(r.Raw, []string{"apply request took too long", "etcdserver: "})
+	), ok && took >= longRequest && scan.ContainsAny(r.Raw, []string{"apply request took too long", "apply entries took too long [", "etcdserver: "})
 }
 
 // etcdRequestTold is the same in the words of etcd's gRPC server, which warns of a request that
@@ -115,6 +119,7 @@ var tracedStep = regexp.MustCompile(
 
 // etcdHeartbeatLate is the leader that does not come to say that it lives:
 //
+//	≤ 3.0  failed to send out heartbeat on time (deadline exceeded for 377.70994ms)      (in the journal)
 //	≤ 3.4  etcdserver: failed to send out heartbeat on time (exceeded the 100ms timeout for 2.103s, to 8e9e05c52164694d)
 //	≥ 3.4  {"level":"warn",…,"msg":"leader failed to send out heartbeat on time; took too long, leader is overloaded likely from slow disk",…}
 func etcdHeartbeatLate(*event.Record) (event.Event, bool) {

@@ -58,6 +58,7 @@ func Append(dst []event.Event, message string, at event.Time, quotes []event.Quo
 //
 //	fork/exec /usr/bin/containerd-shim-runc-v2: resource temporarily unavailable    (os/exec)
 //	runtime/cgo: pthread_create failed: Resource temporarily unavailable            (runtime/cgo; the process aborts)
+//	runtime/cgo: pthread_create failed: No space left on device                     (seen beside 20 000 zombies)
 //	runtime: failed to create new OS thread (have 12 already; errno=11)             (runtime/os_linux.go; it aborts)
 //	runtime: program exceeds 10000-thread limit                                     (runtime/proc.go; it aborts)
 //	Container creation error: crun: clone: Resource temporarily unavailable         (crun)
@@ -73,7 +74,8 @@ func forkFailed(r *event.Record) (event.Event, bool) {
 		e.Fields, e.Text = []event.Field{event.FieldFatal.Bool(false)}, "a child could make no thread"
 		return e, !inside
 	}
-	if before, _, ok := strings.Cut(r.Raw, "pthread_create failed: Resource temporarily unavailable"); ok {
+	before, why, ok := strings.Cut(r.Raw, "pthread_create failed: ")
+	if ok && (strings.HasPrefix(why, "Resource temporarily unavailable") || strings.HasPrefix(why, "No space left on device")) {
 		e.Fields, e.Text = []event.Field{event.FieldFatal.Bool(false)}, "a child could make no thread"
 		if scan.ContainsAny(before, []string{"OCI runtime ", "runc did not terminate s"}) { // what runc printed as it ended
 			e.Component, e.Text = "runc", "runc could make no thread"
