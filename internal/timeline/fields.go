@@ -1,7 +1,9 @@
 package timeline
 
 import (
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 )
@@ -15,16 +17,22 @@ func addMissingFields(e, from *event.Event) {
 	}
 }
 
-// dropQuoted returns the events without those of lines that somebody quotes, where a whole log is
-// there: what happened on its node stands in it, with a time.
+// dropQuoted returns the events without those of lines that somebody quotes, or has written into a
+// page, where a whole log is there: what happened on its node stands in it, with a time.
 func dropQuoted(events []*event.Event, coverage []Coverage) []*event.Event {
 	isDense := func(c Coverage) bool { return c.IsDense() }
 	if !slices.ContainsFunc(coverage, isDense) {
 		return events
 	}
 	return slices.DeleteFunc(events, func(e *event.Event) bool {
-		return e.Start.IsZero() && e.FieldText(event.FieldQuoted) == "true"
+		quoted := e.FieldText(event.FieldQuoted) == "true" || strings.HasSuffix(e.Source, ".log") && isPage(e.Pos().File)
+		return e.Start.IsZero() && quoted
 	})
+}
+
+// isPage says that a file has the name of a page of text with marks, as runbooks have.
+func isPage(file string) bool {
+	return slices.Contains([]string{".md", ".markdown", ".rst", ".adoc", ".org", ".wiki"}, strings.ToLower(path.Ext(file)))
 }
 
 // removeEvents returns the events that are not in gone, in their order.

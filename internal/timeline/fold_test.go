@@ -153,15 +153,16 @@ func TestDropQuoted(t *testing.T) {
 		e := ev("runbook.md", 1, at, kind("kubelet.pleg-unhealthy"), text("quoted", "true"))
 		return &e
 	}
-	bare := ev("ticket.txt", 1, event.Time{}, kind("kubelet.pleg-unhealthy"))
+	bare, onPage := ev("ticket.txt", 1, event.Time{}, kind("kubelet.pleg-unhealthy")), ev("Runbook.md", 1, event.Time{}, kind("kubelet.pleg-unhealthy"))
+	bare.Source, onPage.Source = "kubelet.log", "kubelet.log"
 	whole := []Coverage{{Lines: manyLines, Start: minutes(0), End: minutes(60)}}
 	for _, tc := range []struct {
 		name     string
 		coverage []Coverage
 		want     int
-	}{{"a ticket", nil, 3}, {"a whole log", whole, 2}} {
+	}{{"a ticket", nil, 4}, {"a whole log", whole, 2}} {
 		t.Run(tc.name, func(t *testing.T) {
-			events := []*event.Event{quoted(event.Time{}), quoted(event.At(minutes(1))), &bare}
+			events := []*event.Event{quoted(event.Time{}), quoted(event.At(minutes(1))), &bare, &onPage}
 			require.Len(t, dropQuoted(events, tc.coverage), tc.want)
 		})
 	}

@@ -168,6 +168,7 @@ var waits = []struct {
 	{doing: "device-plugin", frames: []string{"devicemanager.(*endpointImpl).getPreferredAllocation"}},
 	{doing: "device-plugin", frames: []string{"devicemanager.(*endpointImpl).preStartContainer"}},
 	{doing: "host-compute", frames: []string{"hcs.(*System)."}, state: "syscall"}, // of Windows
+	{doing: "host-compute", frames: []string{"vmcompute.hcs"}, state: "syscall"},
 	{doing: "udev", frames: []string{"devicemapper.UdevWait"}},
 	{doing: "file-lock", frames: []string{"bolt.flock"}}, // bbolt.Open tries again and again (bolt_unix.go)
 	// the programs mount, umount and systemd-run, and nsenter before 1.10
