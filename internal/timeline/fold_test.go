@@ -147,7 +147,8 @@ func TestFoldFindsEachLineOnce(t *testing.T) {
 	})
 }
 
-// TestDropQuoted: what somebody quotes is dropped beside a whole log, where it has no time of its own.
+// TestDropQuoted: what somebody quotes is dropped beside a whole log, where it has no time of its
+// own.
 func TestDropQuoted(t *testing.T) {
 	quoted := func(at event.Time) *event.Event {
 		e := ev("runbook.md", 1, at, kind("kubelet.pleg-unhealthy"), text("quoted", "true"))
