@@ -45,7 +45,11 @@ func askedUnits(command string, asked event.Quote, answer []event.Quote) (all []
 		return nil
 	}
 	for i, unit := range strings.Fields(m[1]) {
-		if i == len(answer) || !slices.Contains(unitStates, answer[i].Text) {
+		if i == len(answer) {
+			break
+		}
+		state := strings.TrimSpace(answer[i].Text)
+		if !slices.Contains(unitStates, state) {
 			break
 		}
 		if !strings.Contains(unit, ".") {
@@ -53,8 +57,8 @@ func askedUnits(command string, asked event.Quote, answer []event.Quote) (all []
 		}
 		if owner := daemon.OfUnit(unit); owner != "" {
 			e := event.New(
-				event.KindUnit, systemd.UnitText(unit, answer[i].Text), event.FieldUnit.Text(unit),
-				event.FieldState.Text(answer[i].Text), event.FieldDaemon.Text(owner),
+				event.KindUnit, systemd.UnitText(unit, state), event.FieldUnit.Text(unit),
+				event.FieldState.Text(state), event.FieldDaemon.Text(owner),
 			)
 			e.Component, e.Source, e.Evidence = "systemd", facts.Units, []event.Quote{asked, answer[i]}
 			all = append(all, e)

@@ -592,6 +592,7 @@ func (h *header) scanLogrus(b []byte) bool {
 //	k0s[811]: time="2024-07-08 08:46:26" level=info msg="E0708 08:46:26.112550    1814 kubelet.go:2347] \"Skipping…\" err=…" component=kubelet stream=stderr
 //	k0s[811]: time="2024-07-08 08:46:28" level=info msg="time=\"2024-07-08T08:46:28.031245678Z\" level=warning msg=…" component=containerd stream=stderr
 func (h *header) scanChild(b []byte) {
+	b = bytes.TrimRight(b, " \t\r")
 	if !bytes.HasSuffix(b, []byte(" stream=stderr")) && !bytes.HasSuffix(b, []byte(" stream=stdout")) {
 		return
 	}

@@ -30,7 +30,7 @@ func ReadMetrics(in lines.Input) iter.Seq2[Datum, error] {
 		if line[0] == '#' || !in.Wants(line) {
 			return Datum{}, true
 		}
-		families, err := text.TextToMetricFamilies(bytes.NewReader(append(bytes.Clone(line), '\n')))
+		families, err := text.TextToMetricFamilies(bytes.NewReader(append(bytes.Clone(bytes.TrimRight(line, " \t")), '\n')))
 		if err != nil {
 			broken = strings.TrimSpace(err.Error())
 			return Datum{}, false
@@ -78,6 +78,7 @@ func SniffMetrics(head *lines.Head) float64 {
 		if lines.StartsWith(line, "# HELP ", "# TYPE ") {
 			return lines.Proves
 		}
+		line = bytes.TrimRight(line, " \t")
 		m := sampleStart.FindSubmatch(line[:min(len(line), 256)])
 		switch {
 		case m == nil || !isNumber(line[bytes.LastIndexByte(line, ' ')+1:]):
