@@ -11,7 +11,7 @@ import (
 // tunnelTexts are how those say it who use the tunnel of the API server, or keep it up:
 // konnectivity (apiserver-network-proxy 0.0.12 to 0.34; the one in OpenYurt's tunnel says backend
 // for agent), and the SSH tunnels before it.
-var tunnelTexts = []string{"No agent available", "dial timeout, backstop", "cannot connect once", "No SSH tunnels currently open", "proxy error from ", "No backend available"}
+var tunnelTexts = []string{"No agent available", "dial timeout, backstop", "cannot connect once", "No SSH tunnels currently open", "proxy error from ", "No backend available", "cannot sync once"}
 
 // tunnelWords say what is wrong with the tunnel.
 var tunnelWords = map[string]string{
@@ -29,13 +29,14 @@ var tunnelWords = map[string]string{
 //	tunnel.go:74] "currently no tunnels available" err="No backend available"      (yurt-tunnel-server)
 //	Error from server: Get "https://10.0.0.26:10250/containerLogs/…": dial timeout, backstop
 //	failed calling webhook "x.y.z": failed to call webhook: Post "https://x.y.svc:443/…": dial timeout, backstop
+//	clientset.go:219] "cannot sync once" err="rpc error: code = Unavailable desc = connection error: …"
 //	clientset.go:183] "cannot connect once" err="rpc error: code = Unavailable desc = connection error: …"      (konnectivity-agent)
 //	Error from server: Get "https://10.0.0.26:10250/containerLogs/…": proxy error from 127.0.0.1:9345 while dialing 10.0.0.26:10250, code 502: 502 Bad Gateway      (k3s, rke2)
 //	Get "https://10.0.0.26:10250/…": No SSH tunnels currently open. Were the targets able to accept an ssh-key for user "gke-…"?
 func tunnelBroken(r *event.Record) (event.Event, bool) {
 	raw := strings.ReplaceAll(r.Raw, `\`, "")
 	what, said := "no-agent", tunnelTexts[0]
-	for i, kind := range []string{"no-agent", "unanswered", "agent", "no-agent", "proxy", "no-agent"} {
+	for i, kind := range []string{"no-agent", "unanswered", "agent", "no-agent", "proxy", "no-agent", "agent"} {
 		if strings.Contains(raw, tunnelTexts[i]) {
 			what, said = kind, tunnelTexts[i]
 			break
