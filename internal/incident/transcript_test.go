@@ -246,6 +246,15 @@ func TestPrintedStacks(t *testing.T) {
 		"braces at a prompt":         "[root@n1 ~]# cat /proc/51023/task/51034/{comm,stack}\ncontainerd\n" + stack + "[root@n1 ~]# \n",
 		"several files at a prompt":  "[root@n1 ~]# cat /proc/51023/task/51034/comm /proc/51023/task/51034/stack\ncontainerd\n" + stack + "[root@n1 ~]# \n",
 		"a date above":               "date: Wed Jun 12 10:01:40 UTC 2024\n# cat /proc/51023/task/51034/{comm,stack}\ncontainerd\n" + stack,
+		"a loop over /proc":          "/proc/51023/task/51034 containerd\n" + stack + "/proc/441/task/441 bash\n[<0>] do_wait+0x1/0x2\n",
+		"a number and a name":        "51034 containerd\n" + stack,
+		"a number, a name, a state":  "PID 51034 containerd D\n" + stack,
+		"a number with a colon":      "51034: containerd\n" + stack,
+		"a name and a number":        "containerd 51034 D\n" + stack,
+		"a name in brackets":         "[containerd:51034]\n" + stack,
+		"a path between dashes":      "--- /proc/51023/task/51034 containerd ---\n" + stack,
+		"two commands at a prompt":   "root@n1:~# cat /proc/51034/comm && cat /proc/51034/stack\ncontainerd\n" + stack,
+		"status and stack":           "[root@n1 ~]# cat /proc/51023/task/51034/{status,stack}\nName:\tcontainerd\nUmask:\t0022\nState:\tD (disk sleep)\nTgid:\t51023\nNgid:\t0\nPid:\t51034\nPPid:\t1\nThreads:\t31\n" + stack + "[root@n1 ~]#\n",
 		"a time in the head of each": "=== 10:01:40 pid 51023 tid 51034 comm containerd state D\n" + stack,
 	} {
 		t.Run(name, func(t *testing.T) {

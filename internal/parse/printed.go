@@ -27,14 +27,27 @@ func printedFiles(command string) []string {
 	for _, end := range [...]string{"echo", ";", "&&"} { // wchan ends without a line feed
 		command = strings.TrimRight(strings.TrimSuffix(command, end), " ")
 	}
-	words := strings.Fields(command)
-	if len(words) > 0 && words[0] == "date" {
+	if command == "date" || strings.HasPrefix(command, "date ") {
 		return []string{"date"}
 	}
+	var files []string
+	for part := range strings.SplitSeq(strings.ReplaceAll(command, "&&", ";"), ";") {
+		printed := printedBy(WithoutWrapper(strings.TrimSpace(part)))
+		if printed == nil {
+			return nil
+		}
+		files = append(files, printed...)
+	}
+	return files
+}
+
+// printedBy are the files that one command prints, as they are named; nil where it prints something
+// else.
+func printedBy(command string) (files []string) {
+	words := strings.Fields(command)
 	if len(words) < 2 || !slices.Contains(printers, words[0]) {
 		return nil
 	}
-	var files []string
 	for i, w := range words[1:] {
 		switch {
 		case w[0] == '-' || w[0] == '>' || w[0] == '2':

@@ -157,15 +157,16 @@ func (s *Sections) beginCommand(command, raw string) {
 	}
 }
 
-// endAfterLine says that each of some files holds no more than one line.
+// endAfterLine says that each of some files holds no more than one line, or ends where another
+// begins.
 func endAfterLine(files []string) bool {
 	return !slices.ContainsFunc(files, func(file string) bool {
 		return !snapshots.HoldsOneValue(file) && !(samples.IsThreadFile(file) && slices.Contains(oneLine, path.Base(file)))
 	})
 }
 
-// oneLine are the files of a thread that hold one line.
-var oneLine = []string{"comm", "wchan", "syscall", "stat"}
+// oneLine are the files of a thread that hold one line, or whose lines show where they end.
+var oneLine = []string{"comm", "wchan", "syscall", "stat", "status"}
 
 // countsLines tells commands that print no more than a number of lines.
 var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|.* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)
@@ -312,10 +313,11 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if lines.IsBlank(line) {
 		return false
 	}
-	if len(s.printed) > 0 && s.next.Filled > 0 {
+	status := strings.HasSuffix(s.next.As, "/status") // which ends by itself
+	if len(s.printed) > 0 && s.next.Filled > 0 && !status {
 		return true
 	}
-	if s.next.As == "" && s.endsStatus(line) {
+	if (s.next.As == "" || status) && s.endsStatus(line) {
 		return true
 	}
 	if bare := strings.TrimSpace(string(line[:min(len(line), 4)])); (bare == "$" || bare == "#") && len(line) < 4 && s.next.Command != "" {

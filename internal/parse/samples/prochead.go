@@ -20,7 +20,7 @@ type namedBlock struct {
 // 1 the pid, 2 the tid, 3 the name, 4 the state, of
 // "=== 1234 containerd-shim ===", "--- PID 1234 (runc) state D ---", "== pid=1234 tid=1240 ==",
 // "=== 15:58:02 pid 1234 tid 1240 comm kubelet state D".
-var blockTitle = regexp.MustCompile(`^(?:\d\d:\d\d:\d\d[ ,]+)?(?i:pid)?[ :=]*([1-9]\d{0,6})(?:(?:[/:, ]+(?i:tid)[ :=]*|/)([1-9]\d{0,6}))?(?:[ :,]+(?:(?i:comm|command|name)[ :=]+)?(\S.{0,16}?))?(?:[ ,]+(?i:state)[ :=]+([A-Za-z])\b.*)?$`)
+var blockTitle = regexp.MustCompile(`^(?:\d\d:\d\d:\d\d[ ,]+)?(?i:pid)?[ :=]*([1-9]\d{0,6})(?:(?:[/:, ]+(?i:tid)[ :=]*|/)([1-9]\d{0,6}))?(?:[ :,]+(?:(?i:comm|command|cmd|name)[ :=]+)?(\S.{0,16}?))?(?:[ ,]+(?i:state)[ :=]+([A-Za-z])\b.*)?$`)
 
 // readBlockHead reads the line that names the thread of the lines that follow.
 func readBlockHead(line string) (b namedBlock, ok bool) {
@@ -42,16 +42,22 @@ func readBlockHead(line string) (b namedBlock, ok bool) {
 		return namedBlock{procPlace: p}, ok && strings.HasSuffix(rest, " <==")
 	}
 	if file, found := readEchoedPath(s); found {
-		p, ok := readPlace(file)
-		return namedBlock{procPlace: p}, ok && slices.Contains(procFiles, path.Base(file))
+		if p, ok := readPlace(file); ok && slices.Contains(procFiles, path.Base(file)) {
+			return namedBlock{procPlace: p}, true
+		}
+		return readPathHead(s)
 	}
 	title := strings.TrimLeft(s, "=-#")
 	if n := len(s) - len(title); n == 0 || n == 1 && s[0] != '#' {
-		return readBlockLine(s)
+		if b, ok := readBlockLine(s); ok {
+			return b, true
+		}
+		return readThreadHead(s)
 	}
-	m := blockTitle.FindStringSubmatch(strings.Trim(title, "=-# "))
+	title = strings.Trim(title, "=-# ")
+	m := blockTitle.FindStringSubmatch(title)
 	if m == nil {
-		return b, false
+		return readPathHead(title)
 	}
 	b.tid, _ = strconv.Atoi(m[1])
 	b.comm, b.state = m[3], m[4]
@@ -72,6 +78,50 @@ func readEchoedPath(line string) (file string, ok bool) {
 		line = strings.TrimLeft(rest, " ")
 	}
 	return strings.TrimSuffix(line, ":"), strings.HasPrefix(line, "/proc/")
+}
+
+// pathHead is the directory of a thread in /proc, as a loop of a shell prints it above its stack:
+// 1 the pid, 2 the tid, 3 the name, 4 the state, of
+// "/proc/1234/task/1240 containerd", "/proc/1234 (runc) D:".
+var pathHead = regexp.MustCompile(`^/proc/([1-9]\d{0,6})(?:/task/([1-9]\d{0,6}))?/?:?(?: +\(?([A-Za-z][^\s()]{0,14})\)?)?(?:[ ,]+(?:(?i:state)[ :=]+)?([DRSTtXZI]))?:?$`)
+
+func readPathHead(line string) (b namedBlock, ok bool) {
+	m := pathHead.FindStringSubmatch(line)
+	if m == nil {
+		return b, false
+	}
+	b.pid, _ = strconv.Atoi(m[1])
+	b.tid, b.comm, b.state = b.pid, m[3], m[4]
+	if m[2] != "" {
+		b.tid, _ = strconv.Atoi(m[2])
+	}
+	return b, true
+}
+
+// numberHead and nameHead are a thread alone on its line, which only the stack below it tells from
+// other lines. 1 is the tid or the name, 2 the other, 3 the state, of
+// "1240 containerd", "PID 1240 containerd D", "1240: containerd",
+// "containerd 1240 D", "[runc:1240]".
+var (
+	numberHead = regexp.MustCompile(`^(?:(?i:pid|tid|thread|task)[ :=]*)?([1-9]\d{0,6})[ :,]+\(?([A-Za-z][^\s(),:]{0,14})\)?(?:[ ,]+([DRSTt]))?:?$`)
+	nameHead   = regexp.MustCompile(`^\[?([A-Za-z][^\s:\[\]()]{0,14})[ :]([1-9]\d{0,6})\]?(?:[ ,]+([DRSTt]))?:?$`)
+)
+
+// readThreadHead reads such a line. One of the file status, as "Threads: 31", has a colon and no
+// brackets.
+func readThreadHead(line string) (b namedBlock, ok bool) {
+	tid, name := 1, 2
+	m := numberHead.FindStringSubmatch(line)
+	if m == nil {
+		tid, name = 2, 1
+		m = nameHead.FindStringSubmatch(line)
+	}
+	if m == nil || tid == 2 && line[0] != '[' && strings.Contains(line[:len(line)-1], ":") {
+		return b, false
+	}
+	b.tid, _ = strconv.Atoi(m[tid])
+	b.comm, b.state, b.bare = m[name], m[3], true
+	return b, true
 }
 
 // mapHead is the start of a stack in a map of bpftrace, with the keys before it: 1 those keys.
