@@ -34,7 +34,7 @@ func printedFiles(command string) []string {
 	for part := range strings.SplitSeq(strings.ReplaceAll(command, "&&", ";"), ";") {
 		printed := printedBy(WithoutWrapper(strings.TrimSpace(part)))
 		if printed == nil {
-			return nil
+			break // what else it prints comes after them
 		}
 		files = append(files, printed...)
 	}
