@@ -101,7 +101,7 @@ func (s *story) describeEpisodes(about *part) []Episode {
 		if e.Open && p.End.After(e.End) { // what it makes wait still did
 			e.End = p.End
 		}
-		e.Undated = slices.ContainsFunc(p.Chain, isUndatedSight)
+		e.Undated = p.findRecovery().IsZero() && slices.ContainsFunc(p.Chain, isUndatedSight)
 		e.addCause(p)
 		all = append(all, e)
 	}
@@ -111,10 +111,11 @@ func (s *story) describeEpisodes(about *part) []Episode {
 	return all
 }
 
-// isUndatedSight says that a step is a thread or process that somebody saw held, nobody knows when.
+// isUndatedSight says that a step is a cause, a thread or process that somebody saw held, nobody
+// knows when.
 func isUndatedSight(step rules.Step) bool {
 	sights := []event.Kind{event.KindThreadSample, event.KindProcess}
-	return step.Role != "symptom" && step.Start.IsZero() && len(step.Events) > 0 && slices.Contains(sights, step.Events[0].Kind)
+	return step.Role == "cause" && step.Start.IsZero() && len(step.Events) > 0 && slices.Contains(sights, step.Events[0].Kind)
 }
 
 // isBoutOpen says that some stalls go on where the evidence ends: the end of one was not seen, one
