@@ -25,8 +25,8 @@ func dropQuoted(events []*event.Event, coverage []Coverage) []*event.Event {
 		return events
 	}
 	return slices.DeleteFunc(events, func(e *event.Event) bool {
-		quoted := e.FieldText(event.FieldQuoted) == "true" || strings.HasSuffix(e.Source, ".log") && isPage(e.Pos().File)
-		return e.Start.IsZero() && quoted
+		return e.Start.IsZero() &&
+			(e.FieldText(event.FieldQuoted) == "true" || strings.HasSuffix(e.Source, ".log") && isPage(e.Pos().File))
 	})
 }
 
