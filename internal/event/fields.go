@@ -232,6 +232,7 @@ const (
 	FieldUsedPercent    Key = "used_percent"
 	FieldUser           Key = "user"
 	FieldValue          Key = "value"
+	FieldListens        Key = "listens"
 	FieldVerb           Key = "verb"
 	FieldVersionTook    Key = "version_took"
 	FieldVolume         Key = "volume"

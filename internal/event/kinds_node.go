@@ -65,6 +65,7 @@ var nodeKinds = []KindInfo{
 		text(FieldValue, "as written"),
 		count(FieldLimit, "of a number that somebody counted, where the same file shows it"),
 		truth(FieldFull, "whether that number has reached it; absent otherwise"),
+		text(FieldProgram, "that has the most of what was counted, where one is named"),
 		oneOf(FieldBasis, "where it is only a setting or an installed package; what runs may differ", "configured", "installed"),
 	}},
 	{Kind: KindCount, About: "a reading of a number that may reach a limit, at a known time", IDs: ofLine, Fields: []FieldInfo{
@@ -104,6 +105,7 @@ var nodeKinds = []KindInfo{
 		truth(FieldUnreaped, "whether it has ended, and the shim that is its parent has not collected it; absent otherwise"),
 		length(FieldAge, "since its start"),
 		text(FieldSince, "its start as printed, where that is no whole date: 2019, Nov29, 18:22"),
+		oneOf(FieldListens, "by what it is asked before a file is opened or executed, where it cannot answer: it is stopped, or stuck in the kernel; absent otherwise", "fanotify"),
 		text(FieldVerb, "the command of runc, as create"),
 		truth(FieldSystemdCgroup, "whether runc uses the cgroup driver of systemd; absent where its command line does not say"),
 		text(FieldPlugin, "of the CNI, as calico"),
@@ -131,7 +133,7 @@ var nodeKinds = []KindInfo{
 	{Kind: KindFreeze, About: "a program freezes a file system for a backup or a snapshot, or thaws it", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldState, "what is done; failed where it could not be frozen", "frozen", "thawed", "failed"),
 		text(FieldPath, "where it is mounted for that program; empty for all of the node"),
-		oneOf(FieldProgram, "who does it", "velero", "sudo", "qemu-ga"),
+		oneOf(FieldProgram, "who does it, or shows it", "velero", "sudo", "qemu-ga", "dmsetup"),
 	}},
 	{Kind: KindVolumePending, About: "a CSI driver refuses a call, because an earlier one about the same volume has not ended", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldVolume, "as the driver names it"),

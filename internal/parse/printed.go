@@ -22,7 +22,7 @@ func printedFiles(command string) []string {
 	if rest, ok := strings.CutPrefix(command, "date;"); ok { // its line dates what follows
 		command = WithoutWrapper(rest)
 	}
-	command, _, _ = strings.Cut(namePIDs(command), "|")
+	command, _, _ = strings.Cut(namePIDs(setNumbers(command)), "|")
 	command = strings.TrimRight(command, " ")
 	for _, end := range [...]string{"echo", ";", "&&"} { // wchan ends without a line feed
 		command = strings.TrimRight(strings.TrimSuffix(command, end), " ")
@@ -32,7 +32,10 @@ func printedFiles(command string) []string {
 	}
 	var files []string
 	for part := range strings.SplitSeq(strings.ReplaceAll(command, "&&", ";"), ";") {
-		printed := printedBy(WithoutWrapper(strings.TrimSpace(part)))
+		if part = strings.TrimSpace(part); part == "echo" {
+			continue
+		}
+		printed := printedBy(WithoutWrapper(part))
 		if printed == nil {
 			break // what else it prints comes after them
 		}
@@ -45,6 +48,9 @@ func printedFiles(command string) []string {
 // else.
 func printedBy(command string) (files []string) {
 	words := strings.Fields(command)
+	if grepsStatus.MatchString(command) {
+		return words[len(words)-1:]
+	}
 	if len(words) < 2 || !slices.Contains(printers, words[0]) {
 		return nil
 	}
@@ -63,6 +69,22 @@ func printedBy(command string) (files []string) {
 	}
 	return files
 }
+
+// grepsStatus is a grep that prints lines of the file status of one process as they are.
+var grepsStatus = regexp.MustCompile(`^e?grep (?:-[Ee] ?|-i )*\S.* /proc/\w+(?:/task/\d+)?/status$`)
+
+// setNumbers writes the number in the place of a variable that the same line sets before:
+// T=4123; cat /proc/$T/stack.
+func setNumbers(command string) string {
+	m := setsNumber.FindStringSubmatch(command)
+	if m == nil {
+		return command
+	}
+	return strings.NewReplacer("$"+m[1]+"/", m[2]+"/", "${"+m[1]+"}", m[2]).Replace(command[len(m[0]):])
+}
+
+// setsNumber is such a variable: 1 its name, 2 the number.
+var setsNumber = regexp.MustCompile(`^([A-Za-z]\w*)=([1-9]\d{0,6}); *`)
 
 // expandBraces are the words that a shell makes of one with braces: /proc/1234/{comm,stack}.
 func expandBraces(word string) (words []string) {

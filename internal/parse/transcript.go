@@ -60,6 +60,18 @@ type Section struct {
 	Last    bool          // nothing stands behind it in the file
 }
 
+// choosesState is a command that looks only at threads of one state: 1 is its letter.
+var choosesState = regexp.MustCompile(`\bgrep -[A-Za-z]*[qls][A-Za-z]* ["']?\^?State:(?:\.|\\s[+*]?|\[\[:space:\]\][+*]?| )([DTZ])\b`)
+
+// State is the letter of the state of all threads that the command shows, where it looks only at
+// those; else empty.
+func (s *Section) State() string {
+	if m := choosesState.FindStringSubmatch(s.Command); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
 // Sections takes a transcript apart as it is read. It is for one pass.
 type Sections struct {
 	in   lines.Input
@@ -169,7 +181,7 @@ func endAfterLine(files []string) bool {
 var oneLine = []string{"comm", "wchan", "syscall", "stat", "status"}
 
 // countsLines tells commands that print no more than a number of lines.
-var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|.* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)
+var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|[^|]* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)
 
 // LimitNames are the limits of the kernel that are compared with what somebody counted.
 var LimitNames = []string{"pid_max", "threads-max", "max_user_instances"}
@@ -358,6 +370,10 @@ const maxFirst = 32
 func (s *Sections) endsStatus(line []byte) bool {
 	if s.status {
 		return !samples.IsStatusLine(line)
+	}
+	if s.next.Filled == 0 && strings.HasSuffix(s.next.As, "/status") { // grep leaves out the name
+		s.status = samples.IsStatusLine(line)
+		return false
 	}
 	if !lines.StartsWith(line, "Name:") {
 		return false

@@ -97,7 +97,7 @@ func perDayText(s *comparison.Side) string {
 	case !ok:
 		return "seen too short"
 	}
-	return numberText(rate)
+	return show.Number(rate)
 }
 
 func verdictOf(f *story.Finding) string {

@@ -269,7 +269,7 @@ func (s *pageSection) drawLocks(p *page) {
 			s.Locks = append(s.Locks, l)
 			continue
 		}
-		l.Waiters = numberText(numberOf(e, event.FieldWaiters)) + " waiting"
+		l.Waiters = show.Number(numberOf(e, event.FieldWaiters)) + " waiting"
 		owner := cmp.Or(e.FieldText(event.FieldOwner), "?")
 		l.Lock = strings.TrimSpace(e.FieldText(event.FieldLockType) + " of " + owner + " " + e.IDs.Lock)
 		l.Holder = fmt.Sprintf("goroutine %d", e.IDs.Goroutine)

@@ -91,7 +91,7 @@ func TestScreenShortensOthers(t *testing.T) {
 func TestScreenKeepsProvenCauses(t *testing.T) {
 	inc := stallWithoutCause()
 	r := &inc.Result
-	r.Opening.Command = strings.TrimSpace(strings.Repeat(dumpContainerd+"; ", 17))
+	r.Opening.Command = strings.TrimSpace(strings.Repeat(dumpContainerd+"; ", 19))
 	r.Suspects = slices.Repeat(r.Suspects, 4)
 	r.Findings = []story.Finding{
 		{Role: language.Contributing, Finding: rules.Finding{Rule: "a", Verdict: language.Possible, Summary: "the disk is slow"}},

@@ -45,7 +45,7 @@ func writeScreen(w io.Writer, v *view) error {
 	steps := s.view.listSteps()
 	// What is never left out: another cause that is proven, the first step, the last, and a row
 	// that counts the others.
-	least := min(len(steps), 3)*maxStepRows + min(len(steps), 1)
+	least := s.countLeast(steps)
 	rest := screenRows - s.countRows(proven) - s.countRows(end) - least
 	left := rest - s.countRows(top)
 	for ; left < 0 && s.commandRows > 0; s.commandRows-- {
@@ -184,32 +184,64 @@ func (s *screen) layOthers(told []other, most int) (lines []string) {
 	return lines
 }
 
+// countLeast is how many rows the first step, the last and what counts the others take, with what
+// stands above them.
+func (s *screen) countLeast(steps []answerStep) (rows int) {
+	if len(steps) == 0 {
+		return 0
+	}
+	folder := sharedFolder(steps)
+	laid := s.laySteps(slices.Clone(steps), folder)
+	rows = s.countRows(laid[0])
+	if folder != "" {
+		rows += s.countRows(s.layChainHead(steps, folder, true))
+	} else {
+		rows++
+	}
+	if len(laid) > 1 {
+		rows += s.countRows(laid[len(laid)-1])
+	}
+	if len(laid) > 2 {
+		rows++
+	}
+	return rows
+}
+
+// sharedFolder is the folder of the files of all steps; empty where they share none.
+func sharedFolder(steps []answerStep) string {
+	var files []string
+	for i := range steps {
+		files = append(files, steps[i].pos.File)
+	}
+	return show.SharedFolder(files)
+}
+
+// layChainHead is what stands above the steps: a blank row, the folder of their files, and where
+// there is room for it what ~ means.
+func (s *screen) layChainHead(steps []answerStep, folder string, room bool) []string {
+	said := ""
+	if room && slices.ContainsFunc(steps, func(step answerStep) bool { return strings.HasPrefix(step.at, "~") }) {
+		said = "(~: a part of the time is inferred)"
+	}
+	if folder != "" {
+		said = strings.TrimRight("lines of "+s.Position.Render(show.Escape(folder, show.MaxQuote))+" "+said, " ")
+	}
+	if said == "" {
+		return []string{""}
+	}
+	return []string{"", s.Plain.Render(said)}
+}
+
 // layChain lays the steps out in at most so many rows; where they take more, those of the middle
 // become one row that counts them.
 func (s *screen) layChain(steps []answerStep, rows int) []string {
 	if len(steps) == 0 {
 		return nil
 	}
-	var files []string
-	for i := range steps {
-		files = append(files, steps[i].pos.File)
-	}
-	folder := show.SharedFolder(files)
-	head := []string{""}
-	inferred := ""
-	if slices.ContainsFunc(steps, func(step answerStep) bool { return strings.HasPrefix(step.at, "~") }) {
-		inferred = "(~: a part of the time is inferred)"
-	}
+	folder := sharedFolder(steps)
 	laid := s.laySteps(steps, folder)
-	if folder == "" && s.countRows(slices.Concat(laid...))+2 > rows {
-		inferred = "" // the steps need the room
-	}
-	if folder != "" {
-		inferred = strings.TrimRight("lines of "+s.Position.Render(show.Escape(folder, show.MaxQuote))+" "+inferred, " ")
-	}
-	if inferred != "" {
-		head = append(head, s.Plain.Render(inferred))
-	}
+	room := folder != "" || s.countRows(slices.Concat(laid...))+2 <= rows
+	head := s.layChainHead(steps, folder, room)
 	rows -= s.countRows(head)
 	front, back := chooseSteps(laid, rows, s.countRows)
 	lines := head

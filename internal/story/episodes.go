@@ -436,6 +436,16 @@ func (s *story) endOfSource(e *event.Event) (end time.Time) {
 	return end
 }
 
+// findFirstMoment is the first moment of all sources; zero for none.
+func (s *story) findFirstMoment() (first time.Time) {
+	for i := range s.timeline.Coverage {
+		if start := s.timeline.Coverage[i].Start; !start.IsZero() && (first.IsZero() || start.Before(first)) {
+			first = start
+		}
+	}
+	return first
+}
+
 // findLastMoment is the end of the evidence.
 func (s *story) findLastMoment() time.Time {
 	if s.last.IsZero() {

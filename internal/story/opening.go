@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/rules"
@@ -134,6 +135,29 @@ func (s *story) findSubject() *part {
 		return cmp.Or(s.findGoingOn(root), s.findLatest(root))
 	}
 	return s.findOpenOne(s.findContributing(func(p *part) bool { return p.relevant }))
+}
+
+// cutOff is how long after its first line a log shows again what a daemon did before it: one that
+// systemd starts again and again comes back within seconds.
+const cutOff = time.Minute
+
+// attachCutOff makes a part belong to the stalls that began before the logs, where no part does and
+// this one is seen as soon as they begin: whether it began before the stall is not shown.
+func (s *story) attachCutOff() {
+	if slices.ContainsFunc(s.parts, func(p *part) bool { return p.relevant }) {
+		return
+	}
+	first := s.findFirstMoment()
+	for _, p := range s.parts {
+		if p.Verdict < language.Likely || p.Cause.Start.IsZero() || p.Cause.Start.Sub(first) > cutOff {
+			continue
+		}
+		for i := range s.timeline.Stalls {
+			if stall := &s.timeline.Stalls[i]; stall.Start.Before(first) && !p.Cause.Start.After(stall.End) {
+				p.stalls, p.relevant = append(p.stalls, i), true
+			}
+		}
+	}
 }
 
 // findLatest returns the last incident of a root's kind that is as well proven: of a node that

@@ -423,7 +423,7 @@ func describeSign(e *event.Event) string {
 	case e.Kind == event.KindNodeCondition:
 		return describeCondition(e)
 	case e.Kind == event.KindFact:
-		return shortage(e)
+		return node.Shortage(e)
 	case e.Kind == event.KindCRICall && hasFailed(e), e.Kind == event.KindCRIError && saysFailed(text) && e.FieldText(event.FieldError) != "":
 		return describeFailure(e)
 	case e.Kind == event.KindClockStep, e.FieldInt(event.FieldSeconds) > 0:
@@ -688,7 +688,7 @@ func isRoutine(e *event.Event) bool {
 	case event.KindPLEGUnhealthy:
 		return e.FieldText(event.FieldNever) == "true"
 	case event.KindFact:
-		return shortage(e) == ""
+		return node.Shortage(e) == ""
 	case event.KindHardwareError:
 		return e.FieldText(event.FieldCorrected) == "true"
 	case event.KindLinkDown: // a socket without a cable has no link either

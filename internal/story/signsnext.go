@@ -175,7 +175,7 @@ var afterCounts = []struct{ fact, source, command, note string }{
 func (n *nextChooser) addForCounts() {
 	for _, e := range n.timeline.Events {
 		for _, a := range afterCounts {
-			if e.Kind == event.KindFact && e.FieldText(event.FieldName) == a.fact && shortage(e) != "" {
+			if e.Kind == event.KindFact && e.FieldText(event.FieldName) == a.fact && node.Shortage(e) != "" {
 				n.addMissing([]rules.Missing{{Source: a.source, Command: a.command, Note: a.note}})
 				return
 			}

@@ -222,7 +222,7 @@ func holdRows() []stackdump.Hold {
 		}
 	}
 	all = append(all, ttrpcStreams...)
-	all = append(all, storageHold)
+	all = append(all, storageHold, metricsHold)
 	for _, lock := range etcdLocks {
 		all = append(all, stackdump.Hold{Func: "backend.(*backend).defrag", While: "backend.defragdb", Lock: lock, Several: true})
 	}
@@ -249,6 +249,11 @@ var ttrpcStreams = []stackdump.Hold{
 var storageHold = stackdump.Hold{
 	Func: "lockfile.(*LockFile).lock", Next: "lockfile.lockHandle", Lock: "lockfile.(*LockFile).", Several: true,
 }
+
+// metricsHold: a namespace of docker/go-metrics has its lock while each of its collectors answers a
+// scrape (namespace.go, all releases): that of containerd's cgroups asks every shim, and waits for
+// all of them (metrics/cgroups/v1 and v2, metrics.go).
+var metricsHold = stackdump.Hold{Func: "go-metrics.(*Namespace).Collect", While: "sync.(*WaitGroup).Wait", Lock: "go-metrics.(*Namespace)."}
 
 // etcdLocks are those that etcd keeps while it copies its database to make it smaller
 // (server/mvcc/backend/backend.go, defrag; 3.1 to 3.6).

@@ -37,11 +37,16 @@ const maxCertificates = 100
 // printsCertificate is a command that prints when the certificate in a file ends, or its text.
 var printsCertificate = regexp.MustCompile(`^(?:openssl\s+x509\s.*-in\s+|cat\s+|grep\s.*\s)([\w./-]+)`)
 
+// isDate says that a command prints the time.
+func isDate(command string) bool { return command == "date" || command == "date -u" }
+
 // take notes what a section shows of either.
 func (c *certificates) take(command string, s *parse.Section) {
-	if command == "date" && len(s.First) > 0 {
-		if at, ok := stamp.Date(s.First[0].Text); ok && at.Known {
-			c.now, c.said = at, s.First[0]
+	if commands := splitCommands(command); slices.ContainsFunc(commands, isDate) {
+		for _, line := range s.First {
+			if at, ok := stamp.Date(line.Text); ok && at.Known {
+				c.now, c.said = at, line
+			}
 		}
 	}
 	file := ""

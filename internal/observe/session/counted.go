@@ -18,6 +18,7 @@ var numbers = []struct {
 	least   int
 }{
 	{regexp.MustCompile(`\binotify\b`), "counted.inotify", 100},
+	{regexp.MustCompile(`\bbusctl\b.*\blist\b|\bss\b.*\bsystem_bus_socket\b`), "counted.bus-connections", 200},
 	{regexp.MustCompile(`\bps\b.*(defunct|\bZ\b|\^Z|[zZ]{2}|zombie)`), "counted.zombies", 200},
 	{regexp.MustCompile(`(\bps\b|\bpgrep\b).*containerd-shim`), "counted.shims", 300},
 	{regexp.MustCompile(`\bps\s+(-?[A-Za-z]*[LTHm][A-Za-z]*)\b`), "counted.threads", 30000},
@@ -45,15 +46,23 @@ type counts struct {
 // limitOf names the limits of a number, as commands call them.
 var limitOf = map[string][]string{"counted.threads": {"pid_max", "threads-max"}, "counted.inotify": {"max_user_instances"}}
 
-// add takes a command, and the number that it counted or the limit that it printed.
-func (c *counts) add(command string, number, limit int, quotes ...event.Quote) {
+// count is what a command counted, or the limit that it printed.
+type count struct {
+	command       string
+	number, limit int
+	program       string // that has the most of what is counted; empty where none is named
+}
+
+// add takes a command with its number or limit.
+func (c *counts) add(n count, quotes ...event.Quote) {
 	for fact, names := range limitOf {
-		named := func(name string) bool { return strings.Contains(command, name) }
-		if limit > 0 && slices.ContainsFunc(names, named) {
-			c.bound(fact, limit)
+		named := func(name string) bool { return strings.Contains(n.command, name) }
+		if n.limit > 0 && slices.ContainsFunc(names, named) {
+			c.bound(fact, n.limit)
 		}
 	}
-	if e, ok := counted(command, number, quotes...); ok {
+	if e, ok := counted(n.command, n.number, quotes...); ok {
+		e.AddText(event.FieldProgram, n.program)
 		c.events = append(c.events, e)
 	}
 }

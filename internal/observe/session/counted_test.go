@@ -51,7 +51,7 @@ func TestCounted(t *testing.T) {
 		fmt.Fprintf(&got, "%s: %d\n", c.command, c.number)
 		quote := event.Quote{Pos: event.Pos{File: "t.txt", Line: 2}, Text: fmt.Sprint(c.number)}
 		var counts counts
-		counts.add(c.command, c.number, 0, quote)
+		counts.add(count{command: c.command, number: c.number}, quote)
 		for _, e := range counts.finish() {
 			fmt.Fprintf(&got, "  -> %s\n", observetest.Describe(t, &e))
 		}
@@ -64,9 +64,9 @@ func TestCounted(t *testing.T) {
 func TestCountedLimit(t *testing.T) {
 	read := func(limit int) event.Event {
 		var c counts
-		c.add("sysctl kernel.threads-max", 0, 514000)
-		c.add("ps -eLf | wc -l", 32500, 0)
-		c.add("cat /proc/sys/kernel/pid_max", 0, limit)
+		c.add(count{command: "sysctl kernel.threads-max", limit: 514000})
+		c.add(count{command: "ps -eLf | wc -l", number: 32500})
+		c.add(count{command: "cat /proc/sys/kernel/pid_max", limit: limit})
 		require.Len(t, c.finish(), 1)
 		return c.finish()[0]
 	}
@@ -76,7 +76,7 @@ func TestCountedLimit(t *testing.T) {
 	require.Equal(t, "514000", e.FieldText(event.FieldLimit), "the lowest counts")
 	require.Empty(t, e.FieldText(event.FieldFull))
 	var c counts
-	c.add("ps -eLf | wc -l", 32500, 0)
+	c.add(count{command: "ps -eLf | wc -l", number: 32500})
 	e = c.finish()[0]
 	require.Empty(t, e.FieldText(event.FieldLimit))
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -57,8 +58,11 @@ const maxCommand = 500
 // busy one wait for seconds.
 const slowAnswer = time.Minute
 
-// endedStatus is the status of timeout(1) that has ended its command.
-const endedStatus = "124"
+// endedStatus is the status of timeout(1) that has ended its command, as somebody has it printed.
+var endedStatus = regexp.MustCompile(`^(?:(?:exit )?(?:status|code)[ :=]*|exit[ :=]*|rc[ :=]*)?124$`)
+
+// printsStatus is the end of a command that prints the status of the one before.
+var printsStatus = regexp.MustCompile(`\becho ["']?[a-z :=]*\$\?["']?$`)
 
 // hungCommand is the event of a command that printed nothing until somebody or timeout ended it, or
 // that took very long. Ok is false for commands that wait on purpose.
@@ -78,8 +82,8 @@ func hungCommand(s *parse.Section) (e event.Event, ok bool) {
 
 // wasEnded says that timeout has ended the command, by its status.
 func wasEnded(s *parse.Section) bool {
-	return strings.HasPrefix(strings.TrimPrefix(s.Command, "sudo "), "timeout ") && strings.HasSuffix(s.Command, "echo $?") &&
-		s.Filled == 1 && len(s.First) == 1 && s.First[0].Text == endedStatus
+	return strings.HasPrefix(strings.TrimPrefix(s.Command, "sudo "), "timeout ") && printsStatus.MatchString(s.Command) &&
+		s.Filled == 1 && len(s.First) == 1 && endedStatus.MatchString(strings.TrimRight(s.First[0].Text, " \t\r"))
 }
 
 // eventOfHung makes the event of what was typed, without what runs it. Took is how long it ran,

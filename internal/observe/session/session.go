@@ -13,8 +13,10 @@ import (
 type Commands struct {
 	counts counts
 	certs  certificates
-	seen   tasks.Seen    // processes that are not there, and containers of crictl inspect
-	silent parse.Section // the last command, where it looked for a process and printed nothing
+	seen   tasks.Seen // processes that are not there, and containers of crictl inspect
+	// listsFrozen is the command that prints the paths of frozen cgroups, which follow; else zero
+	listsFrozen event.Quote
+	silent      parse.Section // the last command, where it looked for a process and printed nothing
 }
 
 // Take returns the events of a section, all of which has been read.
@@ -29,12 +31,12 @@ func (c *Commands) Take(s *parse.Section) (all []event.Event) {
 	if s.Missing > 0 {
 		c.seen.Missing = append(c.seen.Missing, tasks.Missing{PID: s.Missing, Quote: s.Missed})
 	}
-	c.counts.add(command, s.Number, s.Limit, s.Quote, s.Counted)
+	c.counts.add(count{command: command, number: s.Number, limit: s.Limit}, s.Quote, s.Counted)
 	c.certs.take(command, s)
 	if task, ok := inspected(command, s.First); ok {
 		c.seen.Tasks = append(c.seen.Tasks, task)
 	}
-	all = append(all, askedUnits(command, s.Quote, s.First)...)
+	all = append(append(all, askedUnits(command, s.Quote, s.First)...), c.takeAnswer(command, s)...)
 	// an answer without a line is whole where another command follows
 	if c.silent.Sought.IsMissed() && s.Command != "" {
 		add(c.missed(&c.silent))

@@ -20,6 +20,16 @@ type values struct {
 	byPath map[string]int
 	taken  taken
 	memory int64 // of the node, in kB, by the row of it that comes first
+
+	tracked, mayTrack *snapshots.Datum // connections, and how many there may be; nil where not shown
+	fuse              []fuseConnection // in the order in which they are met
+}
+
+// fuseConnection is what /sys/fs/fuse/connections/N/waiting showed of one connection of FUSE.
+type fuseConnection struct {
+	path   string
+	least  float64 // of the requests that waited for the server, of all looks
+	quotes []event.Quote
 }
 
 // cgroup is what the files of one cgroup say.
@@ -76,6 +86,12 @@ func (v *values) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 		return appendLoad(dst, e)
 	case base == "file-nr":
 		return appendOpenFiles(dst, e)
+	case base == "nf_conntrack_count":
+		v.tracked = copyOf(e)
+	case base == "nf_conntrack_max":
+		v.mayTrack = copyOf(e)
+	case base == "waiting" && strings.Contains(file, "/fuse/connections/"):
+		v.noteFuse(file, e)
 	case base == "date":
 		v.taken.takeDate(e.Raw)
 		return dst
@@ -144,12 +160,62 @@ func appendOpenFiles(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if err != nil || err2 != nil || limit == 0 || float64(open) < nearlyAll*float64(limit) {
 		return dst
 	}
-	return append(dst, event.Event{
-		Kind: event.KindTableFull, Component: "node", Source: facts.Node,
-		Text:     "the node has " + f[0] + " files open, of " + f[2] + " at most",
-		Fields:   []event.Field{event.FieldWhat.Text("open-files")},
-		Evidence: []event.Quote{quoteOf(e)},
-	})
+	return append(dst, newTableFull("open-files", "the node has "+f[0]+" files open, of "+f[2]+" at most", quoteOf(e)))
+}
+
+// newTableFull is the event of a table or a limit of the whole kernel that is full.
+func newTableFull(what, text string, quotes ...event.Quote) event.Event {
+	e := event.New(event.KindTableFull, text, event.FieldWhat.Text(what))
+	e.Component, e.Source, e.Evidence = "node", facts.Node, quotes
+	return e
+}
+
+// copyOf keeps a datum beyond the next step.
+func copyOf(e *snapshots.Datum) *snapshots.Datum {
+	kept := *e
+	return &kept
+}
+
+// appendTracked compares the connections that the kernel tracks with how many there may be.
+func (v *values) appendTracked(dst []event.Event) []event.Event {
+	if v.tracked == nil || v.mayTrack == nil {
+		return dst
+	}
+	count, err := strconv.ParseUint(v.tracked.Value, 10, 64)
+	most, err2 := strconv.ParseUint(v.mayTrack.Value, 10, 64)
+	if err != nil || err2 != nil || most == 0 || float64(count) < nearlyAll*float64(most) {
+		return dst
+	}
+	text := "the kernel tracks " + v.tracked.Value + " connections, of " + v.mayTrack.Value + " at most"
+	return append(dst, newTableFull("connections", text, quoteOf(v.tracked), quoteOf(v.mayTrack)))
+}
+
+// noteFuse notes how many requests wait for the server of a connection of FUSE.
+func (v *values) noteFuse(file string, e *snapshots.Datum) {
+	n, err := strconv.ParseFloat(e.Value, 64)
+	i := slices.IndexFunc(v.fuse, func(c fuseConnection) bool { return c.path == file })
+	switch {
+	case err != nil:
+	case i >= 0:
+		c := &v.fuse[i]
+		c.least, c.quotes = min(c.least, n), append(c.quotes, quoteOf(e))
+	case len(v.fuse) < maxListed:
+		v.fuse = append(v.fuse, fuseConnection{file, n, []event.Quote{quoteOf(e)}})
+	}
+}
+
+// appendFuse makes facts of the connections on which requests waited at every look, of several: one
+// request may wait for a moment on any.
+func (v *values) appendFuse(dst []event.Event) []event.Event {
+	for _, c := range v.fuse {
+		if len(c.quotes) < 2 || c.least == 0 {
+			continue
+		}
+		e, _ := facts.New("fuse.waiting", strconv.FormatFloat(c.least, 'f', -1, 64))
+		e.Component, e.Source, e.Evidence = "kernel", facts.Node, c.quotes
+		dst = append(dst, e)
+	}
+	return dst
 }
 
 // minOrders is less than MAX_ORDER of any kernel (11), and more than /proc/pagetypeinfo has types
@@ -253,6 +319,7 @@ func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 }
 
 func (v *values) finishFile(dst []event.Event) []event.Event {
+	dst = v.appendFuse(v.appendTracked(dst))
 	for _, g := range v.groups {
 		if !g.told {
 			continue

@@ -3,6 +3,7 @@ package threads
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -101,13 +102,14 @@ func listedEvent(s *samples.Sample) (e event.Event, ok bool) {
 	if s.TID != e.IDs.PID {
 		e.IDs.TID = s.TID
 	}
+	name := cmp.Or(s.Comm, "PID "+strconv.Itoa(e.IDs.PID))
 	switch s.State {
 	case "T":
-		e.Text = s.Comm + " is stopped by a signal (state T)"
+		e.Text = name + " is stopped by a signal (state T)"
 	case "t":
-		e.Text = s.Comm + " is stopped by a debugger (state t)"
+		e.Text = name + " is stopped by a debugger (state t)"
 	default:
-		e.Text = s.Comm + " is in state D"
+		e.Text = name + " is in state D"
 	}
 	return e, true
 }

@@ -76,9 +76,9 @@ func (h *Head) MayHoldAny(texts *Literals) bool { return h.coloured || texts.Mat
 func OfHead(head []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		coloured := bytes.IndexByte(head, '\x1b') >= 0
-		for first := true; len(head) > 0; first = false {
+		for blank := true; len(head) > 0; {
 			end := bytes.IndexByte(head, '\n')
-			if end < 0 && !first {
+			if end < 0 && !blank {
 				return
 			}
 			line := head
@@ -91,7 +91,11 @@ func OfHead(head []byte) iter.Seq[[]byte] {
 			if coloured && bytes.IndexByte(line, '\x1b') >= 0 {
 				line = WithoutColours(nil, line)
 			}
-			if !IsBlank(line) && !yield(line) {
+			if IsBlank(line) {
+				continue
+			}
+			blank = false
+			if !yield(line) {
 				return
 			}
 		}

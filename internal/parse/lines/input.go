@@ -12,6 +12,9 @@ type Input struct {
 	// As is the path by which the content is known, where that is not Path: of a file that a command
 	// printed in a transcript.
 	As string
+	// State is the letter of ps of every thread of which the content says none, where the command that
+	// printed it chose threads by their state; empty elsewhere.
+	State string
 	// Before is how many lines of the file stand before R, where R is only a part of it.
 	Before int
 	// Want says whether a raw line, or what stands behind its header, may matter; nil wants every

@@ -23,8 +23,12 @@ import (
 //	* pleg was last seen active            an item of a list
 //	./df.txt:tmpfs   395M  395M            grep -H
 //	worker-2.example: {"level":"error",…   talosctl logs
+//	{"Output": "[    0.000000] Linux …\r\n"} answers of a cloud, of which the lines are those of the text
 //	DEFAULT 2023-09-28T18:31:05.87Z [resource.labels.nodeName: gke-1] time=…   Logs Explorer of Google Cloud
 func FindRestorer(head *Head) func(io.Reader) io.Reader {
+	if name := findAnswer(head); name != "" {
+		return withAnswer(name)
+	}
 	if isHTML(head.Text) {
 		return eachLine(withoutHTML)
 	}

@@ -225,7 +225,7 @@ func (e *logEntry) writtenTime() event.Time {
 
 // yieldEntry yields the record of an entry, whose message stands on line n.
 func (l *logReader) yieldEntry(n int, e *logEntry) bool {
-	text := e.text()
+	text := e.unwrap(e.text())
 	var h header
 	if text != "" {
 		h = scanHeader([]byte(text))
@@ -260,6 +260,30 @@ func (l *logReader) yieldEntry(n int, e *logEntry) bool {
 	}
 	rec.Raw = lines.Clip(first)
 	return l.yieldMessage(rec, &h, msg)
+}
+
+// shippedWriter is from which rank on a field names the writer of a line as the journal and syslog
+// do: a program's own fields name a service, or a container.
+const shippedWriter = 6
+
+// unwrap is the message of an entry that is the message of another, as of lines that fluent-bit has
+// sent to CloudWatch as JSON; of any other it is text itself.
+//
+//	{"timestamp": 1738040531419, "message": "{\"host\": \"node-1\", \"ident\": \"systemd\", \"message\": \"…\"}"}
+func (e *logEntry) unwrap(text string) string {
+	if !strings.HasPrefix(text, "{") {
+		return text
+	}
+	var inner logEntry
+	w := entryWalk{text: []byte(text), add: func(found logEntry) { inner = found }}
+	outer := e.fields
+	outer.ranks[fieldMessage] = 0
+	w.walk(0, outer)
+	if !inner.message.set || inner.fields.ranks[fieldUnit] < shippedWriter || inner.fields.ranks[fieldUnit] <= e.fields.ranks[fieldUnit] {
+		return text
+	}
+	e.fields = inner.fields
+	return strings.TrimRight(inner.message.text(), "\r\n")
 }
 
 // text is the message, as it was written before it was exported.

@@ -29,7 +29,8 @@ const (
 // aggregatedFields are the names of fields, the best first of each kind: in lower case, and without
 // what stands before the last two parts of a path. They are those of the journal as promtail,
 // filebeat, vector, fluent-bit and Cloud Logging ship it, and of the aggregators' own columns:
-// those of Azure Monitor are of its tables Syslog, ContainerLog and ContainerLogV2, those of
+// those of Azure Monitor are of its tables Syslog, ContainerLog and ContainerLogV2, ident is of
+// fluent-bit's parser of syslog (Container Insights of AWS, group host), those of
 // OpenTelemetry of OTLP in JSON.
 var aggregatedFields = map[string]struct {
 	field entryField
@@ -50,7 +51,7 @@ var aggregatedFields = map[string]struct {
 
 	"syslog_identifier": {fieldUnit, 9}, "syslog.identifier": {fieldUnit, 9}, "syslog.appname": {fieldUnit, 8}, "process.name": {fieldUnit, 7}, "processname": {fieldUnit, 7},
 	"transport": {fieldUnit, 8}, "_transport": {fieldUnit, 8}, "systemd.transport": {fieldUnit, 8}, "_systemd_unit": {fieldUnit, 6},
-	"systemd_unit": {fieldUnit, 6}, "unit": {fieldUnit, 6}, "program": {fieldUnit, 6}, "appname": {fieldUnit, 6},
+	"systemd_unit": {fieldUnit, 6}, "unit": {fieldUnit, 6}, "program": {fieldUnit, 6}, "appname": {fieldUnit, 6}, "ident": {fieldUnit, 6},
 	"_comm": {fieldUnit, 5}, "service": {fieldUnit, 4}, "logname": {fieldUnit, 4}, "app": {fieldUnit, 3},
 	"container_name": {fieldUnit, 5}, "container.name": {fieldUnit, 5}, "kubernetes.container_name": {fieldUnit, 5}, "container": {fieldUnit, 5},
 

@@ -291,7 +291,7 @@ func (l *logReader) yieldMessage(rec event.Record, h *header, msg string) bool {
 	case inJSON:
 		rec.Text, rec.Fields = l.nested.message.text(), l.nested.otherFields()
 	case terminal:
-		rec.Text, rec.Fields = parseTerminal(msg)
+		rec.Text, rec.Fields = pairs.ParseTerminal(msg)
 	case klog:
 		if h.carried {
 			msg = lines.UndoOctal(msg)

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
-	"github.com/plegdiag/plegdiag/internal/parse/pairs"
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
@@ -34,35 +32,3 @@ func (h *header) scanTerminal(b []byte) bool {
 
 // terminalLevels are logrus' levels in four letters.
 const terminalLevels = " TRAC DEBU INFO WARN ERRO FATA PANI "
-
-// parseTerminal splits the message from the pairs behind it. logrus does not quote it there, so the
-// pairs are what reads as pairs up to the end of the line.
-func parseTerminal(s string) (text string, fields []event.Pair) {
-	for at := 0; ; {
-		i := strings.IndexByte(s[at:], ' ')
-		if i < 0 {
-			return strings.TrimRight(s, " "), nil
-		}
-		at += i + 1
-		if rest := s[at:]; isPairs(rest) {
-			return strings.TrimRight(s[:at], " "), pairs.Read(rest)
-		}
-	}
-}
-
-// isPairs says that s is key=value pairs to its end.
-func isPairs(s string) bool {
-	if s == "" || s[0] == ' ' {
-		return false
-	}
-	for {
-		key, _, rest, ok := pairs.Cut(s)
-		if !ok {
-			return true
-		}
-		if len(s) <= len(key) || s[len(key)] != '=' || strings.ContainsAny(key, `"'():,`) {
-			return false
-		}
-		s = strings.TrimLeft(rest, " ")
-	}
-}

@@ -30,6 +30,9 @@ type procPlace struct {
 	before   string // the files of a line each that the same command prints before it: "comm,wchan"
 }
 
+// ofProc says that a path is one of /proc itself, and not the name of a copy.
+func (p *procPlace) ofProc() bool { return p.pid > 0 || p.comm != "" }
+
 // readPlace reads a path such as
 //
 //	node-1/proc/1234/stack, proc/1234/task/1240/wchan    as in /proc
@@ -123,7 +126,7 @@ func IsProcFile(file string, head *lines.Head) bool {
 	r := procReader{place: p}
 	n := 0
 	for _, line := range head.Lines {
-		if n == 0 && p.file == "status" && !lines.StartsWith(line, "Name:\t", "Name: ") {
+		if n == 0 && p.file == "status" && !lines.StartsWith(line, "Name:\t", "Name: ") && !(p.ofProc() && statusLine.Match(line)) {
 			return false
 		}
 		text := string(line)
@@ -144,7 +147,7 @@ var procSigns = []string{"[<", "#0 [", " TASK: ", "sched:sched_switch:", "\n@"}
 // SniffProc knows stacks of threads, collections of them with a head each, and what the file status
 // holds.
 func SniffProc(head *lines.Head) float64 {
-	if share := sniffStatus(head); share > 0 {
+	if share := cmp.Or(sniffStatus(head), sniffThreadRows(head)); share > 0 {
 		return share
 	}
 	if head.Holds(" blocked for more than ") { // a report of the kernel, beside which stacks may stand
@@ -243,9 +246,10 @@ type procReader struct {
 //	PID: 1234   TASK: ffff8f4a5e2d0000  CPU: 3   COMMAND: "containerd-shim"
 //	@[runc, 1234,
 //	runc 1234 [003] 4211.567890: sched:sched_switch: prev_comm=runc prev_pid=1234 prev_prio=120 prev_state=D ==> …
+//	/proc/1234/task/1240 runc fanotify_handle_event
 //
-// The last three are heads of the programs crash, which has registers below its stacks, bpftrace,
-// whose maps may name the thread below the stack, and perf.
+// Three of them are heads of the programs crash, which has registers below its stacks, bpftrace,
+// whose maps may name the thread below the stack, and perf. The last is all there is of a thread.
 //
 // A line that is a date and nothing else dates what follows. Every file, and every thread of a
 // collection, gives one Sample that is a Part.
@@ -297,6 +301,13 @@ func (r *procReader) readLine(line string, q event.Quote) (out []Sample, reason 
 		r.cur.State = p.state
 		r.cur.Lines++
 		return out, ""
+	}
+	if p, state, wchan, ok := readThreadRow(line); ok {
+		next(p)
+		r.cur.State, r.cur.WChan = state, wchan
+		r.cur.Lines++
+		s, _ := r.endFile()
+		return append(out, s), ""
 	}
 	if r.cur != nil && r.at.file == "" {
 		if comm, tid, ok := readMapEnd(line); ok {
@@ -381,6 +392,7 @@ func (r *procReader) endFile() (s Sample, ok bool) {
 		return Sample{}, false
 	}
 	s, r.cur = *r.cur, nil
+	s.State = cmp.Or(s.State, r.State)
 	r.stack.WriteTo(&s)
 	s.Kernel = lines.StartsWith(s.Stack, "ret_from_fork", "kthread")
 	if _, machine := kernel.StackCall(strings.Fields(s.Stack)); machine != "" {

@@ -170,10 +170,14 @@ func threadOfKeys(keys string) (comm string, tid int) {
 	return comm, tid
 }
 
-// IsThreadFile says that a path is a file of one thread in /proc: "/proc/1234/task/1240/stack".
+// IsThreadFile says that a path is a file of one thread in /proc, as "/proc/1234/task/1240/stack",
+// or of one of NamedProcesses.
 func IsThreadFile(file string) bool {
-	_, ok := kernel.ReadStackPath("cat " + file)
-	return ok
+	if _, ok := kernel.ReadStackPath("cat " + file); ok {
+		return true
+	}
+	p, ok := readPlace(file)
+	return ok && p.comm != "" && !IsOfAllThreads(file)
 }
 
 // StackOwner is the thread whose stack the next lines are, where a line is a prompt with the

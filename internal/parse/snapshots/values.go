@@ -109,13 +109,13 @@ func readValueLine(file, text string) Datum {
 // valueFiles are names of files whose content does not show what they are.
 var valueFiles = []string{
 	"pid_max", "threads-max", "file-nr", "loadavg", "freezer.state", "cgroup.freeze", "cgroup.events", "cgroup.stat", "pids.current", "pids.max", "pids.events",
-	"memory.events", "cpu.stat", "cpu.max", "io.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory", "date",
+	"nf_conntrack_count", "nf_conntrack_max", "waiting", "memory.events", "cpu.stat", "cpu.max", "io.max", "cpu.cfs_quota_us", "cpu.cfs_period_us", "buddyinfo", "cgroups", "meminfo", "io.pressure", "cpu.pressure", "memory.pressure", "io", "cpu", "memory", "date",
 }
 
 // HoldsOneValue says that a file holds a single value and nothing else, by its name.
 func HoldsOneValue(file string) bool {
 	switch path.Base(file) {
-	case "pid_max", "threads-max", "freezer.state", "cgroup.freeze", "pids.current", "pids.max", "cpu.cfs_quota_us", "cpu.cfs_period_us":
+	case "pid_max", "threads-max", "nf_conntrack_count", "nf_conntrack_max", "freezer.state", "cgroup.freeze", "pids.current", "pids.max", "cpu.cfs_quota_us", "cpu.cfs_period_us":
 		return true
 	}
 	return false
@@ -152,7 +152,7 @@ func SniffValues(head *lines.Head) float64 {
 		switch {
 		case lines.StartsWith(line, "MemTotal:", "#subsys_name", "some avg10=", "full avg10=", "==> /sys/"),
 			lines.StartsWith(line, "Node ") && bytes.Contains(line, []byte(", zone ")), isNodeFile(line, "==> /proc/"),
-			(lines.StartsWith(line, "/sys/fs/cgroup/") || isNodeFile(line, "/proc/")) &&
+			(lines.StartsWith(line, "/sys/fs/cgroup/", "/sys/fs/fuse/") || isNodeFile(line, "/proc/")) &&
 				bytes.IndexByte(line[:pathEnd(string(line))], ':') > 0:
 			known = true
 			good++

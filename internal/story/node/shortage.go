@@ -1,4 +1,4 @@
-package story
+package node
 
 import (
 	"strconv"
@@ -43,9 +43,9 @@ var shortages = []struct {
 	{"node.load", 200, 0, "the load average is {value}: so many tasks run, or wait in the kernel"},
 }
 
-// shortage is the sentence about a fact that tells of a shortage; empty for every other event. Of
+// Shortage is the sentence about a fact that tells of a shortage; empty for every other event. Of
 // the load, which three numbers tell, the last counts: that over 15 minutes.
-func shortage(e *event.Event) string {
+func Shortage(e *event.Event) string {
 	if e.Kind != event.KindFact {
 		return ""
 	}

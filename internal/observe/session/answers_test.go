@@ -1,0 +1,63 @@
+package session
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/observe/observetest"
+	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
+)
+
+// takeSession returns the events of a session, one on each line.
+func takeSession(t *testing.T, text string) string {
+	var got strings.Builder
+	var c Commands
+	all := parse.NewSections(lines.Input{Path: "f", R: strings.NewReader(text)})
+	for s := all.Next(); s != nil; s = all.Next() {
+		_, err := io.Copy(io.Discard, s.R)
+		require.NoError(t, err)
+		for _, e := range c.Take(s) {
+			got.WriteString(observetest.Describe(t, &e) + "\n")
+		}
+	}
+	for _, e := range c.Finish() {
+		got.WriteString(observetest.Describe(t, &e) + "\n")
+	}
+	return got.String()
+}
+
+// TestAnswers: what the commands print that a report asks for, of a node that is ill, and of one
+// that is well.
+func TestAnswers(t *testing.T) {
+	var got strings.Builder
+	for _, text := range []string{
+		"# busctl list --no-legend | awk '{print $3}' | sort | uniq -c | sort -n | tail\n      3 systemd\n     12 -\n    246 kubelet\n",
+		"# busctl list --no-legend | awk '{print $3}' | sort | uniq -c | sort -n | tail\n      3 systemd\n      9 kubelet\n",
+		"# ss -xp | grep system_bus_socket | grep -o 'users:((\"[^\"]*\",pid=[0-9]*' | sort | uniq -c | sort -n | tail\n    248 users:((\"dbus-daemon\",pid=812\n",
+		"# find /proc/[0-9]*/fd -lname 'anon_inode:inotify' | cut -d/ -f3 | sort | uniq -c | sort -n | tail; sysctl fs.inotify.max_user_instances\n    127 20313\nfs.inotify.max_user_instances = 128\n",
+		"# ps -eo stat,ppid | grep ^Z | sort | uniq -c | sort -n | tail -5\n      3 Z 2211\n  28111 Z 40231\n",
+		"# ps -eo nlwp,pid,comm | head -3; ps -eo stat,ppid | grep ^Z | sort | uniq -c\n 900 40231 java\n   3 Z 2211\n",
+		"# systemctl list-units --all | awk '{print $3}' | sed 's/[0-9a-f]\\{8,\\}/x/g; s/[0-9]\\+/0/g' | sort | uniq -c | sort -n | tail\n  60112 active running run-rx.scope\n",
+		"# for p in $(pidof containerd); do echo \"$p $(cat /proc/$p/comm) $(ls /proc/$p/fd | wc -l) of $(awk '/Max open files/ {print $4}' /proc/$p/limits)\"; done\n1234 containerd 1048569 of 1048576\n2345 kubelet 200 of 1000000\n",
+		"# for c in $(ctr -n k8s.io containers ls -q); do timeout 3 ctr -n k8s.io tasks metrics \"$c\" >/dev/null 2>&1; [ $? = 124 ] && echo \"$c does not answer\"; done\n0b1c2d3e4f5061728394a5b6c7d8e9f00112233445566778899aabbccddeeff0 does not answer\n",
+		"# for p in $(grep -ls ^fanotify /proc/[0-9]*/fdinfo/* | cut -d/ -f3 | sort -u); do echo \"$p $(cat /proc/$p/comm) $(grep ^State /proc/$p/status) $(cat /proc/$p/wchan)\"; done\n2201 ds_am State:\tT (stopped) do_signal_stop\n812 auditd State:\tS (sleeping) ep_poll\n",
+		"# dmsetup info -c --noheadings -o name,suspended\nvg0-root:Active\nvg0-containerd:Suspended\n",
+		"# find /sys/fs/cgroup -path '*kubepods*' -name cgroup.events -exec grep -l '^frozen 1' {} +\n/sys/fs/cgroup/kubepods.slice/kubepods-pod12ab34cd_1111_2222_3333_444455556666.slice/cgroup.events\n# uptime\n",
+		"# uname -r; nproc\n5.4.217-126.408.amzn2.x86_64\n8\n",
+		"# timeout 5 busctl call org.freedesktop.systemd1 / org.freedesktop.DBus.Peer Ping; echo \"exit status $?\"\nexit status 124\n",
+		"# timeout 5 busctl call org.freedesktop.systemd1 / org.freedesktop.DBus.Peer Ping; echo \"exit status $?\"\nexit status 0\n",
+		"# [ -e f ] && openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem; date -u\n/var/lib/kubelet/pki/kubelet-client-current.pem\nnotAfter=Mar 31 22:10:45 2024 GMT\nTue Apr  2 07:33:51 UTC 2024\n",
+	} {
+		command, answer, _ := strings.Cut(text, "\n")
+		prompted := "[root@node-1 ~]" + command + "\n" + strings.ReplaceAll(answer, "# ", "[root@node-1 ~]# ")
+		got.WriteString(command + "\n")
+		for line := range strings.Lines(takeSession(t, prompted)) {
+			got.WriteString("  -> " + line)
+		}
+	}
+	observetest.Golden(t, "answers.golden", got.String())
+}
