@@ -19,8 +19,10 @@ var printers = []string{"cat", "head", "tail", "less", "more"}
 // prints something else. The command date prints what a file of that name holds.
 func printedFiles(command string) []string {
 	command = WithoutWrapper(command)
-	if rest, ok := strings.CutPrefix(command, "date;"); ok { // its line dates what follows
-		command = WithoutWrapper(rest)
+	for _, first := range [...]string{"date;", "uptime;"} { // their line stands before what follows, and may date it
+		if rest, ok := strings.CutPrefix(command, first); ok {
+			command = WithoutWrapper(rest)
+		}
 	}
 	command, _, _ = strings.Cut(namePIDs(setNumbers(command)), "|")
 	command = strings.TrimRight(command, " ")

@@ -260,6 +260,7 @@ var ruleMarks = []struct {
 	{"title: ", compile(`(?m)^id: `, `(?m)^(conditions|steps|events|match|chain|minimum|tells):`)},
 	{"match: {", compile(`(?m)^\s*(- )?\{?(- )?id: `, `kind: [a-z]+\.[a-z-]+`)},
 	{"expr", compile(`(?m)^[\s"-]*(alert|record)"?: `, `(?m)^[\s"-]*expr"?: `)},
+	{"annotations:", compile(`(?m)^\s*- alert: `, `(?m)^\s*annotations:`)}, // a piece of the same
 	{"logsource:", compile(`(?m)^detection:`, `(?m)^logsource:`)},
 	{"conclusions:", compile(`(?m)^checks:`, `(?m)^conclusions:`, `(?m)^\s+(raises|decision):`)},
 	{"tasks:", compile(`(?m)^- hosts: `, `(?m)^\s+(- )?tasks:`)},

@@ -173,7 +173,7 @@ func (s *Sections) beginCommand(command, raw string) {
 // begins.
 func endAfterLine(files []string) bool {
 	return !slices.ContainsFunc(files, func(file string) bool {
-		return !snapshots.HoldsOneValue(file) && !(samples.IsThreadFile(file) && slices.Contains(oneLine, path.Base(file)))
+		return !snapshots.HoldsOneValue(file) && !strings.Contains(file, "proc/pressure/") && !(samples.IsThreadFile(file) && slices.Contains(oneLine, path.Base(file)))
 	})
 }
 
@@ -324,6 +324,9 @@ func (s *Sections) endsBefore(line []byte) bool {
 	}
 	if lines.IsBlank(line) {
 		return false
+	}
+	if strings.Contains(s.next.As, "proc/pressure/") && len(s.printed) > 0 { // of two lines, or one
+		return s.next.Filled > 0 && !lines.StartsWith(line, "full ")
 	}
 	status := strings.HasSuffix(s.next.As, "/status") // which ends by itself
 	if len(s.printed) > 0 && s.next.Filled > 0 && !status {

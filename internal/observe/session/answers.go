@@ -114,7 +114,7 @@ func openFiles(command string, asked event.Quote, answer []event.Quote) (all []e
 
 // silentRow is what a loop prints that asks for containers or sandboxes one by one, of each that
 // did not answer in time: 1 the id.
-var silentRow = regexp.MustCompile(`^([0-9a-f]{64}) does not answer$`)
+var silentRow = regexp.MustCompile(`^([0-9a-f]{12,64})(?:: | )(?:does not answer|hangs|(?:rc|exit|status|exit status)[=: ]*124)$`)
 
 // silentObjects are events of the containers that did not answer such a loop.
 func silentObjects(command string, asked event.Quote, answer []event.Quote) (all []event.Event) {
@@ -123,8 +123,8 @@ func silentObjects(command string, asked event.Quote, answer []event.Quote) (all
 		if m == nil {
 			continue
 		}
-		for _, c := range [...]string{"ctr -n k8s.io tasks metrics", "crictl inspectp"} {
-			if !strings.Contains(command, c) {
+		for _, c := range [...]string{"ctr -n k8s.io tasks metrics", "crictl inspectp", "crictl inspect", "docker inspect", "docker top", "docker stats"} {
+			if !strings.Contains(command, c+" ") {
 				continue
 			}
 			if e, ok := eventOfHung(c+" "+m[1], 0, asked, quote); ok {
@@ -170,14 +170,24 @@ func suspendedVolumes(command string, asked event.Quote, answer []event.Quote) (
 	if !strings.Contains(command, "dmsetup info") {
 		return nil
 	}
+	name := ""
 	for _, quote := range answer {
-		m := suspendedRow.FindStringSubmatch(quote.Text)
-		if m == nil {
+		if rest, ok := strings.CutPrefix(quote.Text, "Name:"); ok { // of the form with one property on each line
+			name = strings.TrimSpace(rest)
+			continue
+		}
+		suspended := ""
+		if state, ok := strings.CutPrefix(quote.Text, "State:"); ok && strings.TrimSpace(state) == "SUSPENDED" {
+			suspended = name
+		} else if m := suspendedRow.FindStringSubmatch(quote.Text); m != nil {
+			suspended = m[1]
+		}
+		if suspended == "" {
 			continue
 		}
 		e := event.New(
-			event.KindFreeze, "the volume "+m[1]+" is suspended",
-			event.FieldState.Text("frozen"), event.FieldPath.Text(m[1]), event.FieldProgram.Text("dmsetup"),
+			event.KindFreeze, "the volume "+suspended+" is suspended",
+			event.FieldState.Text("frozen"), event.FieldPath.Text(suspended), event.FieldProgram.Text("dmsetup"),
 		)
 		e.Component, e.Source, e.Evidence = "node", facts.Commands, []event.Quote{asked, quote}
 		all = append(all, e)

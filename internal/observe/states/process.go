@@ -129,7 +129,7 @@ func (p *processes) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event
 func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
 	ev, told := processEvent(r.comm, r.args, p.first)
 	p.noteInside(r, ev.Component)
-	told = told || kernelwait.IsNotable(kernelwait.OfCut(r.wchan)) || strings.HasPrefix(r.state, "D") || strings.HasPrefix(r.state, "Z") && p.zombies <= maxZombies
+	told = told || slices.Contains(debuggers, r.comm) || kernelwait.IsNotable(kernelwait.OfCut(r.wchan)) || strings.HasPrefix(r.state, "D") || strings.HasPrefix(r.state, "Z") && p.zombies <= maxZombies
 	if busy, err := strconv.ParseFloat(r.average, 64); err == nil && busy >= busyInit && (r.comm == "systemd" || r.comm == "init") {
 		told = true
 		ev.Component, ev.Text = "systemd", "systemd (PID 1) is running"
@@ -149,6 +149,10 @@ func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
 	p.events, p.ages = append(p.events, r.completeEvent(ev, e)), append(p.ages, r.age)
 	return true
 }
+
+// debuggers hold the process that they are attached to until somebody tells them to let it go on.
+// strace and its like let each thread go on at once.
+var debuggers = []string{"gdb", "gdbserver", "dlv", "lldb", "lldb-server", "rr"}
 
 // noteInside notes a shim, and what runs below one.
 func (p *processes) noteInside(r *processRow, component string) {

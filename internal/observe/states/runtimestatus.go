@@ -19,9 +19,12 @@ import (
 // lacks itself stands before its network.
 func (o *objects) appendRuntimeStatus(dst []event.Event) []event.Event {
 	var answer *event.Event
-	down := false
+	down, list := false, "status.conditions."
+	if o.leafValue(list+"0.type") == "" { // jq .status.conditions
+		list = ""
+	}
 	for i := 0; ; i++ {
-		at := "status.conditions." + strconv.Itoa(i) + "."
+		at := list + strconv.Itoa(i) + "."
 		kind, status := o.leafValue(at+"type"), o.leafValue(at+"status")
 		if kind == "" {
 			break

@@ -19,6 +19,7 @@ import (
 //	web-0   1/1                            blanks that do not break, quotes of a word processor
 //	> kubelet.service - kubelet            a quotation, an indentation
 //	     3	cpu: 0                          cat -n
+//	4102:[118.610331] BUG: kernel NULL …    grep -n, also with what stands around (4103-)
 //	`pleg was last seen active`            code inside of a sentence, line by line
 //	* pleg was last seen active            an item of a list
 //	./df.txt:tmpfs   395M  395M            grep -H
@@ -43,6 +44,9 @@ func FindRestorer(head *Head) func(io.Reader) io.Reader {
 	}
 	if isNumbered(head) {
 		return func(r io.Reader) io.Reader { return WithoutStarts(r, maxNumber, numberLength) }
+	}
+	if isGrepped(head) {
+		return func(r io.Reader) io.Reader { return WithoutStarts(r, maxNumber, grepLength) }
 	}
 	if prefix := sharedPrefix(head); prefix != nil {
 		return func(r io.Reader) io.Reader { return WithoutPrefix(r, prefix) }
@@ -317,6 +321,36 @@ func numberLength(line []byte) int {
 		return i + len("  ")
 	}
 	return 0
+}
+
+// isGrepped says that each line of head has the number before it that grep -n gives it: with a
+// colon, and with a hyphen before what -A, -B or -C show around it.
+func isGrepped(head *Head) bool {
+	last, found := int64(0), 0
+	for _, line := range head.Lines {
+		if string(line) == "--" { // between two of them
+			continue
+		}
+		length := grepLength(line)
+		n, _ := Digits(line)
+		if length == 0 || n <= last || length == len(line) || IsDigit(line[length]) { // as a time has
+			return false
+		}
+		last = n
+		if line[length-1] == ':' {
+			found++
+		}
+	}
+	return found > 0 && len(head.Lines) > 2
+}
+
+// grepLength is the length of such a number, with the sign behind it; 0 without one.
+func grepLength(line []byte) int {
+	_, d := Digits(line)
+	if d == 0 || d >= maxNumber-1 || d >= len(line) || line[d] != ':' && line[d] != '-' {
+		return 0
+	}
+	return d + 1
 }
 
 // eachLine reads a text with each line changed. Change appends to dst what it makes of a line,

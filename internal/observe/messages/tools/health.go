@@ -41,7 +41,7 @@ var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgr
 		"daemon-kubelite is not running", "daemon-kubelet is not running", ":10250: connect: connection refused", ":10250: i/o timeout",
 	}, kubeletUnhealthy},
 	{[]string{"curl: (7) "}, kubeletPortClosed},
-	{[]string{"curl: (7) ", "curl: (28) ", "s Connection timed out", "s Failed to connect to ", "s Could not resolve host"}, apiServerSilent},
+	{[]string{"curl: (7) ", "curl: (28) ", "* connect to ", "s Connection timed out", "s Failed to connect to ", "s Could not resolve host"}, apiServerSilent},
 	{[]string{"Docker daemon failed!", "ontainer runtime containerd failed!", "docker still unres"}, runtimeUnhealthy},
 	{[]string{"health_checker.go:"}, runtimeAskedInVain},
 }}
@@ -114,6 +114,7 @@ var closedPort = regexp.MustCompile(`^curl: \(7\) Failed (?:to )?connect to (?:l
 //
 //	curl: (7) Failed to connect to 10.61.0.4 port 6443 after 3054 ms: No route to host
 //	curl: (28) Failed to connect to 10.61.0.4 port 6443 after 8001 ms: Timeout was reached
+//	* connect to 10.61.0.4 port 6443 failed: Connection timed out                       (curl -v)
 //	https://10.61.0.4:6443 000 8.001408s Connection timed out after 8001 milliseconds
 func apiServerSilent(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
@@ -121,7 +122,7 @@ func apiServerSilent(r *event.Record) (event.Event, bool) {
 	if m == nil {
 		return event.Event{}, false
 	}
-	why := m[1] + m[2]
+	why := m[1] + m[2] + m[3]
 	e := event.New(
 		event.KindHealthFailed, "the API server does not answer curl on the node: "+table.Clip(why), event.FieldService.Text("apiserver"),
 		event.FieldError.Text(table.Clip(why)), event.FieldDeadline.Bool(strings.Contains(strings.ToLower(why), "time")),
@@ -132,7 +133,7 @@ func apiServerSilent(r *event.Record) (event.Event, bool) {
 
 // silentServer are those lines: 1 or 2 is the reason. The ports are those of kubeadm, microk8s and
 // rke2.
-var silentServer = regexp.MustCompile(`^(?:curl: \(\d+\) (Failed (?:to )?connect to \S+(?: port |:)(?:6443|16443|9345)[: ;].*)|https://\S+ 000 \d+\.\d+s (\S.*))$`)
+var silentServer = regexp.MustCompile(`^(?:curl: \(\d+\) (Failed (?:to )?connect to \S+(?: port |:)(?:6443|16443|9345)[: ;].*)|\* connect to \S+ port (?:6443|16443|9345) (failed: .*)|https://\S+ 000 \d+\.\d+s (\S.*))$`)
 
 // kubeletIsDown are whole findings of those who asked.
 var kubeletIsDown = []string{
