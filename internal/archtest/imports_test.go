@@ -199,12 +199,16 @@ var layers = map[string]layer{
 	"internal/observe/tasks": {
 		[]string{"internal/event", "internal/observe/scan", "internal/observe/facts"}, "it compares what others have read",
 	},
+	"internal/observe/children": {
+		[]string{"internal/event", "internal/observe/facts"}, "it counts what a listing showed; how that is written others know",
+	},
 	"internal/observe/states": {
 		[]string{
 			"internal/event", "internal/parse/snapshots", "internal/parse/stamp",
 			"internal/observe/scan", "internal/observe/facts", "internal/observe/kernelwait",
 			"internal/observe/daemon", // whose a process or a unit's cgroup is
 			"internal/observe/tasks",
+			"internal/observe/children", // of a shim, in a listing
 			// tickets hold lines of logs, lists of events hold messages of the kubelet, and one line of a
 			// listing is read alike without the others
 			"internal/observe/messages", "internal/observe/messages/kubelet", "internal/observe/messages/refused",

@@ -686,17 +686,23 @@ var plainWords = []string{
 // firstWords are the words with which a known command begins, without their directories: its name,
 // or that of what runs it.
 var firstWords = func() map[string]bool {
-	m := map[string]bool{"chroot": true, "ssh": true}
+	m := map[string]bool{"chroot": true, "ssh": true, "for": true}
 	for _, name := range shellCommands {
 		m[name] = true
 	}
 	return m
 }()
 
+// isLoop is a loop of a shell on one line.
+var isLoop = regexp.MustCompile(`^for \w+ in .*; *do .*; *done\b`)
+
 // isKnownCommand says that a text is a command of shellCommands, or several: "date; ps -ef".
 func isKnownCommand(command string) bool {
 	if len(command) > 1000 {
 		return false
+	}
+	if isLoop.MatchString(command) {
+		return true
 	}
 	if first, rest, ok := strings.Cut(command, ";"); ok && !strings.ContainsAny(first, " \t") {
 		rest = strings.TrimSpace(rest)

@@ -137,27 +137,49 @@ func (s *story) findSubject() *part {
 	return s.findOpenOne(s.findContributing(func(p *part) bool { return p.relevant }))
 }
 
-// cutOff is how long after its first line a log shows again what a daemon did before it: one that
-// systemd starts again and again comes back within seconds.
-const cutOff = time.Minute
+const (
+	// cutOff is how long after its first line a log shows again what a daemon did before it: one that
+	// systemd starts again and again comes back within seconds.
+	cutOff = time.Minute
+	// nearStall is how far from a stall a cause may be seen that belongs to it all the same, where a
+	// part of what shows it has no time: who looks at a sick node comes minutes later.
+	nearStall = 30 * time.Minute
+)
 
-// attachCutOff makes a part belong to the stalls that began before the logs, where no part does and
-// this one is seen as soon as they begin: whether it began before the stall is not shown.
-func (s *story) attachCutOff() {
+// attachNear makes parts that are likely belong to the stalls near to them where no part belongs to
+// any: whether the stall came from it is not shown.
+func (s *story) attachNear() {
 	if slices.ContainsFunc(s.parts, func(p *part) bool { return p.relevant }) {
 		return
 	}
 	first := s.findFirstMoment()
 	for _, p := range s.parts {
-		if p.Verdict < language.Likely || p.Cause.Start.IsZero() || p.Cause.Start.Sub(first) > cutOff {
+		if p.Verdict < language.Likely || p.Cause.Start.IsZero() {
 			continue
 		}
 		for i := range s.timeline.Stalls {
-			if stall := &s.timeline.Stalls[i]; stall.Start.Before(first) && !p.Cause.Start.After(stall.End) {
+			if isNear(p, &s.timeline.Stalls[i], first) {
 				p.stalls, p.relevant = append(p.stalls, i), true
 			}
 		}
 	}
+}
+
+// isNear says that a part is seen as soon as the logs begin, which is at first, in a stall that
+// began before them; or, where a part of what shows it has no time, shortly before a stall or
+// behind the last line about one that may go on.
+func isNear(p *part, stall *timeline.Stall, first time.Time) bool {
+	if stall.Start.Before(first) && p.Cause.Start.Sub(first) <= cutOff && !p.Cause.Start.After(stall.End) {
+		return true
+	}
+	if !slices.ContainsFunc(p.Chain, func(step rules.Step) bool { return step.Start.IsZero() }) {
+		return false
+	}
+	end := stall.End
+	if stall.Open {
+		end = end.Add(nearStall)
+	}
+	return !p.Cause.End.Before(stall.Start.Add(-nearStall)) && !p.Cause.Start.After(end)
 }
 
 // findLatest returns the last incident of a root's kind that is as well proven: of a node that

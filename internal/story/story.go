@@ -84,7 +84,7 @@ func Tell(catalog *language.Catalog, tl *timeline.Timeline, of node.Node, answer
 		Harmless: s.listHarmless(),
 	}
 	s.assignRoles()
-	s.attachCutOff()
+	s.attachNear()
 	result.Hypotheses = s.weighDropped(answers.Hypotheses)
 	result.Suspects = s.listSuspects()
 	about := s.findSubject()

@@ -128,6 +128,7 @@ func silentObjects(command string, asked event.Quote, answer []event.Quote) (all
 				continue
 			}
 			if e, ok := eventOfHung(c+" "+m[1], 0, asked, quote); ok {
+				e.IDs.Container = m[1]
 				all = append(all, e)
 			}
 		}

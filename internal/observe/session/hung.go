@@ -62,7 +62,7 @@ const slowAnswer = time.Minute
 var endedStatus = regexp.MustCompile(`^(?:(?:exit )?(?:status|code)[ :=]*|exit[ :=]*|rc[ :=]*)?124$`)
 
 // printsStatus is the end of a command that prints the status of the one before.
-var printsStatus = regexp.MustCompile(`\becho ["']?[a-z :=]*\$\?["']?$`)
+var printsStatus = regexp.MustCompile(`^echo ["']?[a-z :=]*\$\?["']?$`)
 
 // hungCommand is the event of a command that printed nothing until somebody or timeout ended it, or
 // that took very long. Ok is false for commands that wait on purpose.
@@ -71,19 +71,27 @@ func hungCommand(s *parse.Section) (e event.Event, ok bool) {
 	switch {
 	case s.Took >= slowAnswer:
 		return eventOfHung(command, s.Took, s.Quote, s.Timed)
-	case wasEnded(s):
-		command, _, _ = strings.Cut(command, ";")
-		return eventOfHung(command, 0, s.Quote, s.First[0])
+	case s.Filled > 0 && endedCommand(s) != "":
+		return eventOfHung(endedCommand(s), 0, s.Quote, s.First[len(s.First)-1])
 	case s.Filled > 0 || s.Broken.Pos.Line == 0:
 		return event.Event{}, false
 	}
 	return eventOfHung(command, s.Took, s.Quote, s.Broken)
 }
 
-// wasEnded says that timeout has ended the command, by its status.
-func wasEnded(s *parse.Section) bool {
-	return strings.HasPrefix(strings.TrimPrefix(s.Command, "sudo "), "timeout ") && printsStatus.MatchString(s.Command) &&
-		s.Filled == 1 && len(s.First) == 1 && endedStatus.MatchString(strings.TrimRight(s.First[0].Text, " \t\r"))
+// endedCommand is the command that timeout has ended, by the status that the next one prints; empty
+// where that is another. It has printed nothing itself: the lines before are of others.
+func endedCommand(s *parse.Section) string {
+	all := splitCommands(strings.ReplaceAll(s.Command, "&&", ";"))
+	n := len(all)
+	if n < 2 || s.Filled > n-1 || s.Filled != len(s.First) || !printsStatus.MatchString(all[n-1]) ||
+		!strings.HasPrefix(strings.TrimPrefix(all[n-2], "sudo "), "timeout ") {
+		return ""
+	}
+	if !endedStatus.MatchString(strings.TrimRight(s.First[s.Filled-1].Text, " \t\r")) {
+		return ""
+	}
+	return parse.WithoutWrapper(all[n-2])
 }
 
 // eventOfHung makes the event of what was typed, without what runs it. Took is how long it ran,

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/children"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/kernelwait"
@@ -24,6 +25,7 @@ type processes struct {
 	events           []event.Event
 	ages             []time.Duration // of events; -1 where the listing does not say
 	pids             map[int]bool
+	children         children.Counts
 	inside           map[int]bool // shims, and what they have started in containers
 	rows             int
 	last             processRow
@@ -121,6 +123,9 @@ func (p *processes) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event
 		dst = addKubeletFlags(dst, r.args, e)
 	}
 	p.row, p.first = quoteOf(e), first
+	if first {
+		p.children.Add(r.ppid, r.comm, p.row)
+	}
 	p.told = p.addEvent(&r, e)
 	return dst
 }
@@ -644,7 +649,7 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 			e.End, e.Open = at, true
 		}
 	}
-	dst = append(dst, p.events...)
+	dst = p.children.AppendShimChildren(append(dst, p.events...), shims)
 	if !p.whole || p.part { // a part of the processes, as grep leaves it
 		return p.appendUncollected(dst, header)
 	}

@@ -294,7 +294,7 @@ func mayBeProcess(line []byte) bool {
 }
 
 // readListedRow takes a row of ps -o apart, whose columns are anybody's choice: it wants a pid and
-// a state before the command, and either a function of the kernel or a command that is one.
+// a state before the command, and a function of the kernel, a whole date or a command that is one.
 //
 //	27916 27400 Ds __refrigerator /usr/local/bin/runc init
 //	D 4411 containerd-shim
@@ -302,7 +302,7 @@ func mayBeProcess(line []byte) bool {
 //	14378 Ds   refrigerator   Mon Oct 28 00:49:38 2024 runc init
 func readListedRow(line string, words []column) (fields []event.Pair, ok bool) {
 	var ids []string
-	state, wchan := "", ""
+	state, wchan, dated := "", "", false
 	add := func(name, value string) { fields = append(fields, event.Pair{Key: name, Value: value}) }
 	i := 0
 cells:
@@ -321,6 +321,7 @@ cells:
 		case len(ids) > 0 && isStartDate(words[i:]):
 			year := words[i+4]
 			add("STARTED", line[words[i].at:year.at+len(year.name)])
+			dated = true
 			i += 4
 		case len(ids) > 0 && isClock(w):
 			add("ELAPSED", w)
@@ -334,10 +335,13 @@ cells:
 		return nil, false
 	}
 	rest := words[i:]
-	if !isCommand(rest[0].name) && (wchan == "" || wchan == "-") {
+	if !isCommand(rest[0].name) && (wchan == "" || wchan == "-") && !dated {
 		return nil, false
 	}
 	add("PID", ids[0])
+	if len(ids) == 2 && ids[1] != ids[0] && dated {
+		add("PPID", ids[1])
+	}
 	if n := len(ids); n > 1 && ids[1] == ids[0] { // of a thread, or of the first one of a process
 		add("TID", ids[1])
 		if n > 2 {

@@ -575,13 +575,24 @@ func nriPluginNotSynchronized(r *event.Record) (event.Event, bool) {
 // its two seconds. Pods go on without it.
 //
 //	error closing plugin 10-balloons, failed to handle CreateContainer request: context deadline exceeded
+//	error closing plugin 10-dranet, failed to handle event 1: context deadline exceeded      (pkg/adaptation/plugin.go, StateChange)
 func nriPluginClosed(r *event.Record) (event.Event, bool) {
 	plugin, rest, ok := strings.Cut(scan.After(r.Message(), "closing plugin "), ", failed to handle ")
 	call, reason, named := strings.Cut(rest, " request: ")
+	if number, why, isEvent := strings.Cut(strings.TrimPrefix(rest, "event "), ": "); isEvent && strings.HasPrefix(rest, "event ") {
+		call, reason, named = cmp.Or(nriEvents[number], "event "+number), why, true
+	}
 	e := event.New(event.KindPluginClosed, "the runtime drops plugin "+plugin+", which did not handle "+call)
 	e.Fields = []event.Field{event.FieldPlugin.Text(plugin), event.FieldCall.Text(call)}
 	e.AddFields(table.ErrorFields(reason)...)
 	return e, ok && named && plugin != ""
+}
+
+// nriEvents are the events that the runtime tells its plugins of, by number (pkg/api/api.proto of
+// NRI, Event), where no request has the same name.
+var nriEvents = map[string]string{
+	"1": "RunPodSandbox", "2": "StopPodSandbox", "3": "RemovePodSandbox", "5": "PostCreateContainer", "6": "StartContainer",
+	"7": "PostStartContainer", "9": "PostUpdateContainer", "11": "RemoveContainer",
 }
 
 // stateTimeout: error get state for <id> error="context deadline exceeded: unknown": the shim did
