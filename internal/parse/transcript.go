@@ -81,6 +81,7 @@ type Sections struct {
 	listing   snapshots.Rows
 	status    bool // the section is what /proc/PID/status holds
 	units     bool // the section is what systemctl status prints
+	pressed   bool // the section has the first line of a file in /proc/pressure
 	stacks    stackKind
 	where     directory
 	printed   []string // files whose values follow, one in each line
@@ -118,7 +119,7 @@ func (s *Sections) Next() *Section {
 		above = s.next.Command
 	}
 	s.next = Section{Before: s.line, R: s}
-	s.listing, s.status, s.units, s.stacks = snapshots.Rows{}, false, false, noStack
+	s.listing, s.status, s.units, s.pressed, s.stacks = snapshots.Rows{}, false, false, false, noStack
 	s.ended = false
 	head := s.peekLine()
 	if n := fenceBefore(head); n > 0 { // what follows it on its line is the first of the section
@@ -156,8 +157,11 @@ func (s *Sections) beginCommand(command, raw string) {
 		return
 	}
 	files := printedFiles(s.where.follow(raw, command))
-	if len(files) > 1 && !endAfterLine(files[:len(files)-1]) || len(files) > 1 && !snapshots.HoldsOneValue(files[len(files)-1]) && !samples.IsThreadFile(files[len(files)-1]) {
-		return
+	if n := len(files); n > 1 {
+		last := files[n-1]
+		if !endAfterLine(files[:n-1]) || !snapshots.HoldsOneValue(last) && !samples.IsThreadFile(last) && !(isPressure(files[n-2]) && snapshots.IsValueFile(last)) {
+			return
+		}
 	}
 	for i, file := range files {
 		if files[i] = s.where.place(file); i == 0 {
@@ -169,11 +173,14 @@ func (s *Sections) beginCommand(command, raw string) {
 	}
 }
 
+// isPressure says that a file is one of /proc/pressure, of a line "some" and mostly one "full".
+func isPressure(file string) bool { return strings.Contains(file, "proc/pressure/") }
+
 // endAfterLine says that each of some files holds no more than one line, or ends where another
 // begins.
 func endAfterLine(files []string) bool {
 	return !slices.ContainsFunc(files, func(file string) bool {
-		return !snapshots.HoldsOneValue(file) && !strings.Contains(file, "proc/pressure/") && !(samples.IsThreadFile(file) && slices.Contains(oneLine, path.Base(file)))
+		return !snapshots.HoldsOneValue(file) && !isPressure(file) && !(samples.IsThreadFile(file) && slices.Contains(oneLine, path.Base(file)))
 	})
 }
 
@@ -325,11 +332,15 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if lines.IsBlank(line) {
 		return false
 	}
-	if strings.Contains(s.next.As, "proc/pressure/") && len(s.printed) > 0 { // of two lines, or one
-		return s.next.Filled > 0 && !lines.StartsWith(line, "full ")
+	if isPressure(s.next.As) && len(s.printed) > 0 { // of two lines, or one, and perhaps one of uptime before
+		again := lines.StartsWith(line, "some ") || s.pressed && !lines.StartsWith(line, "full ")
+		if again && s.pressed {
+			return true
+		}
+		s.pressed = s.pressed || again
 	}
 	status := strings.HasSuffix(s.next.As, "/status") // which ends by itself
-	if len(s.printed) > 0 && s.next.Filled > 0 && !status {
+	if len(s.printed) > 0 && s.next.Filled > 0 && !status && !isPressure(s.next.As) {
 		return true
 	}
 	if (s.next.As == "" || status) && s.endsStatus(line) {

@@ -337,7 +337,7 @@ func isGrepped(head *Head) bool {
 			return false
 		}
 		last = n
-		if line[length-1] == ':' {
+		if line[length-1] == ':' && line[length] != ' ' { // of ip link a name follows a blank
 			found++
 		}
 	}

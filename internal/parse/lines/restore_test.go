@@ -22,6 +22,10 @@ func TestRestore(t *testing.T) {
 		"./top.txt:  1 root\n./top.txt:PID USER\n":                       "  1 root\nPID USER\n",
 		"w-2.example: {\"a\":1}\n":                                       "",
 		"4711\n4712\n4713\n":                                             "",
+		"4102:[118.6] BUG: x\n4103-[118.7] #PF: y\n--\n4190:end\n":       "[118.6] BUG: x\n[118.7] #PF: y\n--\nend\n",
+		"1: lo: <LOOPBACK>\n2: eth0: <UP>\n3: eth1: <UP>\n":              "", // of ip
+		"10:02:11 up\n10:02:12 up\n10:02:13 up\n":                        "",
+		"12:pids:/a\n11:cpu:/b\n10:memory:/c\n":                          "", // of /proc/PID/cgroup
 	} {
 		restore := FindRestorer(NewHead([]byte(text)))
 		if want == "" {
