@@ -123,7 +123,7 @@ func silentObjects(command string, asked event.Quote, answer []event.Quote) (all
 		if m == nil {
 			continue
 		}
-		for _, c := range [...]string{"ctr -n k8s.io tasks metrics", "crictl inspectp", "crictl inspect", "docker inspect", "docker top", "docker stats"} {
+		for _, c := range [...]string{"ctr -n k8s.io tasks metrics", "crictl inspectp", "crictl inspect", "docker inspect", "docker top"} {
 			if !strings.Contains(command, c+" ") {
 				continue
 			}
