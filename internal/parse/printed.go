@@ -19,9 +19,12 @@ var printers = []string{"cat", "head", "tail", "less", "more"}
 // prints something else. The command date prints what a file of that name holds.
 func printedFiles(command string) []string {
 	command = WithoutWrapper(command)
-	for _, first := range [...]string{"date;", "uptime;"} { // their line stands before what follows, and may date it
-		if rest, ok := strings.CutPrefix(command, first); ok {
-			command = WithoutWrapper(rest)
+	if rest, ok := strings.CutPrefix(command, "date;"); ok { // its line stands before what follows, and may date it
+		command = WithoutWrapper(rest)
+	}
+	if m := onlyUptime.FindStringSubmatch(command); m != nil {
+		if files := printedFiles(m[1]); files != nil {
+			return append([]string{"uptime"}, files...)
 		}
 	}
 	command, _, _ = strings.Cut(namePIDs(setNumbers(command)), "|")
@@ -45,6 +48,9 @@ func printedFiles(command string) []string {
 	}
 	return files
 }
+
+// onlyUptime is a command whose first line is what uptime prints: 1 the rest of it.
+var onlyUptime = regexp.MustCompile(`^uptime *(?:;|&&) *(.+)`)
 
 // printedBy are the files that one command prints, as they are named; nil where it prints something
 // else.

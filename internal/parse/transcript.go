@@ -159,7 +159,7 @@ func (s *Sections) beginCommand(command, raw string) {
 	files := printedFiles(s.where.follow(raw, command))
 	if n := len(files); n > 1 {
 		last := files[n-1]
-		if !endAfterLine(files[:n-1]) || !snapshots.HoldsOneValue(last) && !samples.IsThreadFile(last) && !(isPressure(files[n-2]) && snapshots.IsValueFile(last)) {
+		if !endAfterLine(files[:n-1]) || !snapshots.HoldsOneValue(last) && !samples.IsThreadFile(last) && !((isPressure(files[n-2]) || files[n-2] == "uptime") && snapshots.IsValueFile(last)) {
 			return
 		}
 	}
@@ -332,7 +332,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if lines.IsBlank(line) {
 		return false
 	}
-	if isPressure(s.next.As) && len(s.printed) > 0 { // of two lines, or one, and perhaps one of uptime before
+	if isPressure(s.next.As) && len(s.printed) > 0 { // of two lines, or one
 		again := lines.StartsWith(line, "some ") || s.pressed && !lines.StartsWith(line, "full ")
 		if again && s.pressed {
 			return true

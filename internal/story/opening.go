@@ -146,15 +146,15 @@ const (
 	nearStall = 30 * time.Minute
 )
 
-// attachNear makes parts that are likely belong to the stalls near to them where no part belongs to
+// attachNear makes parts that are likely belong to the stalls near to them where no cause belongs to
 // any: whether the stall came from it is not shown.
 func (s *story) attachNear() {
-	if slices.ContainsFunc(s.parts, func(p *part) bool { return p.relevant }) {
+	if slices.ContainsFunc(s.parts, func(p *part) bool { return p.relevant && p.Role != language.Fallback }) {
 		return
 	}
 	first := s.findFirstMoment()
 	for _, p := range s.parts {
-		if p.Verdict < language.Likely || p.Cause.Start.IsZero() {
+		if p.Verdict < language.Likely || p.Role == language.Fallback || p.Cause.Start.IsZero() {
 			continue
 		}
 		for i := range s.timeline.Stalls {

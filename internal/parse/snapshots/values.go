@@ -115,7 +115,7 @@ var valueFiles = []string{
 // HoldsOneValue says that a file holds a single value and nothing else, by its name.
 func HoldsOneValue(file string) bool {
 	switch path.Base(file) {
-	case "pid_max", "threads-max", "nf_conntrack_count", "nf_conntrack_max", "freezer.state", "cgroup.freeze", "pids.current", "pids.max", "cpu.cfs_quota_us", "cpu.cfs_period_us":
+	case "uptime", "pid_max", "threads-max", "nf_conntrack_count", "nf_conntrack_max", "freezer.state", "cgroup.freeze", "pids.current", "pids.max", "cpu.cfs_quota_us", "cpu.cfs_period_us":
 		return true
 	}
 	return false
@@ -127,6 +127,8 @@ func IsValueFile(file string) bool {
 	switch {
 	case !slices.Contains(valueFiles, name):
 		return false
+	case name == "waiting":
+		return strings.Contains(file, "fuse/connections/")
 	case name == "date" || len(name) > 6: // no other program calls its file so
 		return true
 	}

@@ -225,9 +225,13 @@ func (t Template) joinClauses(expand func(clause) (string, bool)) string {
 }
 
 // joinPart joins the clauses of a part that have all values. It also returns what stands behind the
-// last of them.
+// last of them. Words without a placeholder go on with what stands before them, and are not said
+// alone.
 func joinPart(clauses []clause, expand func(clause) (string, bool)) (text, end string) {
-	for _, c := range clauses {
+	for i, c := range clauses {
+		if i > 0 && text == "" && !slices.ContainsFunc(c.parts, part.isPlaceholder) {
+			continue
+		}
 		if said, ok := expand(c); ok {
 			text += end + said
 			end = c.end

@@ -61,7 +61,10 @@ func TestTemplates(t *testing.T) {
 		{"exit", "the exit: {text}, {umount.duration|dur} later", "the exit: containerd.task-exit, at least 1m59s later"},
 		{"lock", "{lock|count} hold {cid|id}", "hold 40585f73aa00"},
 		{"", "held ({umount|count}, in all 3) by it", "held (2, in all 3) by it"},
-		{"", "held (by {lock.goroutine}, in all 3), to the end", "to the end"},
+		{"", "held (by {lock.goroutine}, in all 3), to the end; done", "done"},
+		// Words without a placeholder are not said without what they go on with.
+		{"", "it waits for {lock.goroutine}, too; done", "done"},
+		{"", "it waits, for {lock.goroutine}, too; done", "it waits, too; done"},
 		{"umount", "{wait}", "354ms"},
 		{"umount", "PLEG was last seen active {age|dur} ago", "PLEG was last seen active an unknown time ago"},
 		// A count of one is no news.
