@@ -146,8 +146,8 @@ const (
 	nearStall = 30 * time.Minute
 )
 
-// attachNear makes parts that are likely belong to the stalls near to them where no cause belongs to
-// any: whether the stall came from it is not shown.
+// attachNear makes parts that are likely belong to the stalls near to them where no cause belongs
+// to any: whether the stall came from it is not shown.
 func (s *story) attachNear() {
 	if slices.ContainsFunc(s.parts, func(p *part) bool { return p.relevant && p.Role != language.Fallback }) {
 		return
