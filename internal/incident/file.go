@@ -199,8 +199,11 @@ func (f *file) appendSources(all []*timeline.Source) []*timeline.Source {
 		if t.All.Known {
 			s.Seen = []event.Time{t.All}
 		}
-		if t.Face.Known && t.UTC.Known {
+		switch {
+		case t.Face.Known && t.UTC.Known:
 			s.Pairs = []timeline.Pair{{Local: t.Face, True: t.UTC.T}}
+		case t.Zoned.Known:
+			s.Pairs = []timeline.Pair{timeline.PairOf(t.Zoned)}
 		}
 		all = append(all, s)
 	}
@@ -241,7 +244,7 @@ func (f *file) takeMade(m *eventMaker) {
 		f.fileSources().AddNames(m.named)
 	}
 	for source, pairs := range m.latePairs {
-		source.AddLatePairs(pairs)
+		source.AddPairs(pairs...)
 	}
 }
 

@@ -156,7 +156,9 @@ func (l *logReader) addTold(rec *event.Record, source *timeline.SourceBuilder) {
 	}
 	if len(source.Pairs) < 2*timeline.MaxPairs {
 		if at, ok := messages.ToldMoment(rec); ok && event.Plausible(at) {
-			source.AddLatePairs([]timeline.Pair{{Local: rec.Time, True: at, Late: true}})
+			source.AddPairs(timeline.Pair{Local: rec.Time, True: at, Late: true})
+		} else if at, ok := messages.ToldZone(rec); ok && event.Plausible(at.T) {
+			source.AddPairs(timeline.PairOf(at))
 		}
 	}
 }

@@ -95,6 +95,13 @@ type Pair struct {
 	Late bool
 }
 
+// PairOf is the pair of a moment that was written with the offset of its zone.
+func PairOf(at event.Time) Pair {
+	_, offset := at.T.Zone()
+	local := event.Time{T: at.T.UTC().Add(time.Duration(offset) * time.Second), Prec: at.Prec, Lacks: event.LacksZone, Known: true}
+	return Pair{Local: local, True: at.T.UTC()}
+}
+
 // Options say what the reader knows about the clocks. They override everything that is inferred,
 // but not lines that carry both clocks: such lines prove an option wrong. They are read as they
 // are, and Clock.Ignored says so.

@@ -293,8 +293,8 @@ func widenSpan(first, last *event.Time, from, to event.Time) {
 	}
 }
 
-// AddLatePairs adds moments that lines name besides their own stamps, see [Pair.Late].
-func (b *SourceBuilder) AddLatePairs(pairs []Pair) { b.Pairs = append(b.Pairs, pairs...) }
+// AddPairs adds moments that lines name besides their own stamps.
+func (b *SourceBuilder) AddPairs(pairs ...Pair) { b.Pairs = append(b.Pairs, pairs...) }
 
 // addClocks keeps moments that are stamped twice and the offsets that stamps carry.
 func (b *SourceBuilder) addClocks(rec *event.Record) {

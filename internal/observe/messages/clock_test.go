@@ -30,6 +30,22 @@ func TestToldClock(t *testing.T) {
 	}
 }
 
+func TestToldZone(t *testing.T) {
+	for text, want := range map[string]string{
+		"   Active: inactive (dead) since Tue 2020-07-07 14:13:10 EDT; 11s ago":   "2020-07-07T14:13:10-04:00",
+		"Active: active (running) since Fri 2026-11-20 18:22:10 UTC; 3min 2s ago": "2026-11-20T18:22:10Z",
+		"Active: active (running) since Fri 2026-11-20 18:22:10 CST; 3min 2s ago": "",
+		"Active: inactive (dead)": "",
+		"the unit is not what it was since Tue 2020-07-07 14:13:10 EDT; somebody has stopped it": "",
+	} {
+		at, ok := ToldZone(&event.Record{Text: text})
+		assert.Equal(t, want != "", ok, text)
+		if ok {
+			assert.Equal(t, want, at.T.Format(time.RFC3339), text)
+		}
+	}
+}
+
 func TestToldMoment(t *testing.T) {
 	for text, want := range map[string]string{
 		"Machine: {Timestamp:2021-01-20 11:42:11.940508631 +0000 UTC m=+0.318352187 NumCores:6 NumPhysicalCores:3}":                                                                "2021-01-20T11:42:11.940508631Z",

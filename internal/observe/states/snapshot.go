@@ -141,6 +141,7 @@ type Taken struct {
 	Node  string                // whose files they are; empty when it does not say
 	All   event.Time            // when the whole was made, to some minutes
 	Files map[string]event.Time // by their path from where this file is
+	Zoned event.Time            // the same, with the offset of the node's zone; zero where that is not shown
 	// Face is what the node's clock showed at the moment UTC, which is known then.
 	Face, UTC event.Time
 }
@@ -157,6 +158,9 @@ func (t *taken) takeDate(line string) {
 	if at, ok := stamp.Date(line); ok && t.All.IsZero() {
 		t.All = at
 		t.All.Prec = collecting
+		if _, offset := at.T.Zone(); offset != 0 && at.Lacks == 0 { // date -u says nothing about the zone
+			t.Zoned = at
+		}
 	}
 }
 

@@ -11,7 +11,7 @@ import (
 // Date reads a date of a collecting script, of ps or of kubectl, which is all of s:
 //
 //	Fri Nov 20 18:22:16 2026                 ps -o lstart, ctime(3); local
-//	Fri Nov 20 18:25:50 UTC 2026             date(1); any other zone's letters name no offset
+//	Fri Nov 20 18:25:50 UTC 2026             date(1); also of zones whose letters name one offset
 //	Fri 20 Nov 2026 06:25:50 PM UTC          date(1) in an English locale
 //	Fri 2026-11-20 18:22:10 UTC              systemctl
 //	Mon, 03 Jun 2019 13:54:18 +0000          kubectl describe, RFC 1123
@@ -58,15 +58,24 @@ func Date(s string) (t event.Time, ok bool) {
 	return readZoned(face.Format("2006-01-02T15:04:05"), f[words:])
 }
 
-// readZoned reads a date and a time of day, and the zone behind it. Letters other than
-// UTC and GMT name several zones (CST is China's and Chicago's), so they name none.
+// zoneLetters are the letters that name one offset in all zones of tzdata since 2018. CST is
+// China's and Chicago's, IST India's, Ireland's and Israel's, PST also Manila's, CDT also Havana's:
+// they name none.
+var zoneLetters = map[string]string{
+	"UTC": "Z", "GMT": "Z", "Z": "Z", "WET": "+00:00", "WEST": "+01:00", "BST": "+01:00", "CET": "+01:00", "CEST": "+02:00", "MET": "+01:00", "MEST": "+02:00",
+	"EET": "+02:00", "EEST": "+03:00", "MSK": "+03:00", "IDT": "+03:00", "WAT": "+01:00", "CAT": "+02:00", "SAST": "+02:00", "EAT": "+03:00", "PKT": "+05:00",
+	"WIB": "+07:00", "WITA": "+08:00", "HKT": "+08:00", "WIT": "+09:00", "JST": "+09:00", "KST": "+09:00", "AWST": "+08:00", "ACST": "+09:30", "ACDT": "+10:30",
+	"AEST": "+10:00", "AEDT": "+11:00", "NZST": "+12:00", "NZDT": "+13:00", "NST": "-03:30", "NDT": "-02:30", "AST": "-04:00", "ADT": "-03:00", "EST": "-05:00",
+	"EDT": "-04:00", "MST": "-07:00", "MDT": "-06:00", "PDT": "-07:00", "AKST": "-09:00", "AKDT": "-08:00", "HST": "-10:00",
+}
+
+// readZoned reads a date and a time of day, and the zone behind it.
 func readZoned(stamp string, zone []string) (event.Time, bool) {
 	if len(zone) == 1 {
-		switch z := zone[0]; {
-		case z == "UTC" || z == "GMT" || z == "Z":
-			stamp += "Z"
-		case z != "" && (z[0] == '+' || z[0] == '-'):
+		if z := zone[0]; z[0] == '+' || z[0] == '-' {
 			stamp += z
+		} else {
+			stamp += zoneLetters[z]
 		}
 	}
 	t, n := ISO([]byte(stamp))
