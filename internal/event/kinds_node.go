@@ -97,6 +97,7 @@ var nodeKinds = []KindInfo{
 	{Kind: KindProcess, About: "a process in a listing, from its start to the listing where both are known", IDs: ofThread, Fields: []FieldInfo{
 		comm,
 		text(FieldState, "as ps prints it; D is uninterruptible"),
+		count(FieldCount, "such processes or threads, where uniq -c has counted their rows; absent of one"),
 		truth(FieldReturned, "whether samples beside the listing do not show it in state D; absent otherwise"),
 		text(FieldWchan, "the kernel function that it sleeps in; ps may cut it at six letters"),
 		kernelWaits,

@@ -62,6 +62,7 @@ func (r *reader) readSection(ctx context.Context, f bundle.File, s *parse.Sectio
 	if _, again := opened.Reader.(parse.Transcript); again {
 		opened.Format = parse.TextFormat()
 	}
+	opened.ReadAsRows(s.Header)
 	slot.watching().noteFormat(opened.Name)
 	r.readFormat(ctx, f, opened, slot)
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"maps"
+	"slices"
 
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
+	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
 
 // Opened is a file with its format, from its first byte.
@@ -37,6 +39,18 @@ func Open(r io.Reader, path string) (Opened, error) {
 	}
 	return o, err
 }
+
+// ReadAsRows makes a table of what holds rows of a listing, whose header the command names that
+// printed them; an empty header names none.
+func (o *Opened) ReadAsRows(header string) {
+	if header == "" || o.Name == tableFormat || !snapshots.HasRows(o.Head, header) {
+		return
+	}
+	o.Format = Formats[slices.IndexFunc(Formats, func(f Format) bool { return f.Name == tableFormat })]
+}
+
+// tableFormat is the name of the format of listings.
+const tableFormat = "table"
 
 // openFormat is Open for files that are evidence.
 func openFormat(r io.Reader, path string) (Opened, error) {

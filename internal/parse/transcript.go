@@ -40,6 +40,7 @@ type Section struct {
 	Command string
 	// As is the path of the file that the command printed; empty for every other command.
 	As     string
+	Header string      // of the listing that the command prints, which may lack it; mostly empty
 	Quote  event.Quote // of the line that begins the section and is no part of what it holds; zero without one
 	Before int         // lines of the file that stand before R
 	Fence  string      // stands before R on the line that R begins with; mostly empty
@@ -153,6 +154,8 @@ func (s *Sections) Next() *Section {
 func (s *Sections) beginCommand(command, raw string) {
 	s.next.Command = command
 	s.next.Sought = findSought(command)
+	s.next.Header = snapshots.ListedColumns(WithoutWrapper(command))
+	s.listing = snapshots.NewRows(s.next.Header)
 	if s.counts = countsLines.MatchString(command); s.counts {
 		return
 	}

@@ -53,7 +53,9 @@ func describeSections(t testing.TB, data []byte) string {
 		name := "nothing"
 		if len(bytes.TrimSpace(text)) > 0 {
 			f, _ := parse.Detect(text, s.As)
-			name = f.Name
+			opened := parse.Opened{Format: f, Head: lines.NewHead(text)}
+			opened.ReadAsRows(s.Header)
+			name = opened.Name
 		}
 		fmt.Fprintf(&out, "%q as=%q behind %d: %d lines filled, %s", s.Command, s.As, s.Before, s.Filled, name)
 		if s.Number > 0 {

@@ -30,7 +30,7 @@ func DescribeFormats(formats []string) string {
 var formatWords = map[string]string{
 	"": "text of no known format", "unknown": "text of no known format", "empty": "nothing", Text: "text", Prose: "prose",
 	"transcript": "a session or a page with blocks of text", "goroutines": "goroutines", "strace": "a trace of system calls",
-	"threads": "samples of threads", "psn": "samples of threads", "xcapture": "samples of threads", "proc": "files of /proc",
+	"threads": "samples of threads", "psn": "samples of threads", "offcputime": "stacks of threads", "xcapture": "samples of threads", "proc": "files of /proc",
 	"collected": "an account of plegdiag collect", "unit-status": "the status of a unit",
 	"json": "JSON", "yaml": "YAML", "toml": "TOML", "metrics": "metrics", "mounts": "a list of mounts", "table": "a table",
 	"packages": "a list of packages", "properties": "keys and values", "outline": "keys and values", "values": "values",

@@ -53,6 +53,7 @@ type processRow struct {
 	state       string
 	comm, args  string
 	ppid, count string // of threads
+	times       int    // such rows, where uniq has counted them; else 1
 	wchan       string
 	cgroup      string
 	started     event.Time
@@ -80,6 +81,9 @@ func (p *processes) readRow(e *snapshots.Datum) processRow {
 		state: strings.TrimLeft(column(e, "STAT", "S", "STATE"), "-"), ppid: column(e, "PPID"), count: column(e, "NLWP", "THCNT"),
 		wchan: knownValue(column(e, "WCHAN")), started: startTime(column(e, "STARTED", "START", "STIME")),
 		age: parseElapsed(column(e, "ELAPSED")), cgroup: knownValue(column(e, "CGROUP")),
+	}
+	if r.times, _ = strconv.Atoi(column(e, "COUNT")); r.times < 1 {
+		r.times = 1
 	}
 	if !r.started.Known && r.age < 0 {
 		r.since = knownValue(column(e, "STARTED", "START", "STIME"))
@@ -244,15 +248,15 @@ func (p *processes) countRow(r *processRow) (first bool) {
 	}
 	switch {
 	case strings.HasPrefix(r.state, "Z"):
-		p.zombies++
+		p.zombies += r.times
 	case strings.HasPrefix(r.state, "D"):
-		p.blocked++
+		p.blocked += r.times
 	case isStopped(r.state):
-		p.stopped++
+		p.stopped += r.times
 	}
 	p.whole = p.whole || r.pid == 1
 	p.last = *r
-	p.rows++
+	p.rows += r.times
 	return first
 }
 
@@ -278,6 +282,9 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 	if r.cpuTime > 0 && r.average == "" {
 		ev.AddFields(event.FieldCPUTime.Duration(r.cpuTime))
 	}
+	if r.times > 1 {
+		ev.AddFields(event.FieldCount.Int(r.times))
+	}
 	if r.age >= 0 {
 		ev.AddFields(event.FieldAge.Duration(r.age))
 	}
@@ -293,6 +300,9 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 	}
 	if r.wchan != "" && (strings.HasPrefix(r.state, "D") || kernelwait.IsNotable(kernelwait.OfCut(r.wchan))) {
 		ev.Text += " in " + r.wchan
+	}
+	if r.times > 1 {
+		ev.Text += " (" + strconv.Itoa(r.times) + "×)"
 	}
 	return ev
 }

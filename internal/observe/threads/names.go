@@ -1,14 +1,20 @@
 package threads
 
 import (
+	"slices"
+	"strconv"
+	"strings"
+
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/parse/samples"
 )
 
 // Names are the names and states of threads as other inputs show them: a listing of processes, a
-// line of the kernel. A stack out of /proc has neither. The zero value holds none.
+// line of the kernel, and the daemons by the numbers before their own lines. A stack out of /proc
+// has neither. The zero value holds none.
 type Names struct {
-	known map[int]*namedThread // by thread
+	known   map[int]*namedThread // by thread
+	writers map[int]*namedThread // by process
 }
 
 // namedThread is what the inputs say of one thread.
@@ -32,6 +38,9 @@ func (n *Names) Add(e *event.Event) {
 		id = e.IDs.PID
 	}
 	comm := e.FieldText(event.FieldComm)
+	if !ok {
+		n.addWriter(e)
+	}
 	if !ok || id == 0 || comm == "" || len(e.Evidence) == 0 || len(n.known) >= maxParts {
 		return
 	}
@@ -49,6 +58,24 @@ func (n *Names) Add(e *event.Event) {
 	}
 }
 
+// addWriter takes a line that a daemon has written with its own number before it: "kubelet[3310]: ".
+// What else has a number in a line may be of another process.
+func (n *Names) addWriter(e *event.Event) {
+	if e.IDs.PID <= 0 || !slices.Contains(samples.NamedProcesses, e.Component) || len(e.Evidence) == 0 || len(n.writers) >= maxParts ||
+		!strings.Contains(e.Evidence[0].Text, "["+strconv.Itoa(e.IDs.PID)+"]: ") {
+		return
+	}
+	if n.writers == nil {
+		n.writers = map[int]*namedThread{}
+	}
+	switch was := n.writers[e.IDs.PID]; {
+	case was == nil:
+		n.writers[e.IDs.PID] = &namedThread{comm: e.Component, line: e.Evidence[0]}
+	case was.comm != e.Component:
+		was.several = true
+	}
+}
+
 // stateOf is the state that an event shows of its thread, as a letter of ps.
 func stateOf(e *event.Event) string {
 	if e.Kind == event.KindHungTask {
@@ -62,6 +89,9 @@ func stateOf(e *event.Event) string {
 // them.
 func (n *Names) completeSample(s *samples.Sample) {
 	t := n.known[s.TID]
+	if t == nil && s.PID > 0 { // threads have the name of their process until they choose one
+		t = n.writers[s.PID]
+	}
 	if t == nil || t.several || s.Comm != "" {
 		return
 	}

@@ -15,6 +15,9 @@ type Input struct {
 	// State is the letter of ps of every thread of which the content says none, where the command that
 	// printed it chose threads by their state; empty elsewhere.
 	State string
+	// Header names the columns of a listing that its own lines may not name: the command that printed
+	// it does; empty elsewhere.
+	Header string
 	// Before is how many lines of the file stand before R, where R is only a part of it.
 	Before int
 	// Want says whether a raw line, or what stands behind its header, may matter; nil wants every

@@ -149,6 +149,8 @@ func fitsColumn(name, value string) bool {
 	switch name {
 	case "PID", "PPID", "TID", "SPID", "LWP", "NLWP", "PGID", "SID", "VSZ", "RSS", "SZ":
 		return isWhole(value)
+	case "COUNT":
+		return len(value) <= 7 && isWhole(value)
 	case "F":
 		return len(value) <= 2 && isWhole(value)
 	case "C":

@@ -24,7 +24,7 @@ import (
 // rest of the line. Rows of ps and lsof are known without a header, too, by what stands in them;
 // their path says what they are.
 func ReadTable(in lines.Input) iter.Seq2[Datum, error] {
-	var t table
+	t := rowsOf(in.Header)
 	return lineData(in, func(line []byte) (Datum, bool) {
 		if t.readHead(line) {
 			return Datum{Path: []string{tableHeader}, Value: t.kind.String()}, true
@@ -79,7 +79,10 @@ func (t *table) readRow(raw []byte) (path []string, fields []event.Pair, ok bool
 		return path, fields, true
 	}
 	if fields, ok = t.splitRow(line); ok {
-		return nil, fields, true
+		if t.guessed {
+			path = bareRow
+		}
+		return path, fields, true
 	}
 	if fields, ok = readSystemLine(line); ok {
 		return systemRow, fields, true
