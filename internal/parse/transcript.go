@@ -656,8 +656,17 @@ func cutShellPrompt(line, start []byte) (command string, strength promptStrength
 			return strings.TrimSpace(m[1]), surePrompt
 		}
 	}
+	if m := hostPrompt.FindSubmatch(line); m != nil && mayNameCommand(m[1]) {
+		if command := strings.TrimSpace(string(m[1])); isKnownCommand(command) {
+			return command, surePrompt
+		}
+	}
 	return "", noPrompt
 }
+
+// hostPrompt is a prompt of a host's name alone, as of csh and of the console: 1 the command, which
+// must be a known one, for prose has such words, too.
+var hostPrompt = regexp.MustCompile(`^[A-Za-z][\w.-]{0,60}[#$%] +(\S.*)$`)
 
 // mayNameCommand says that the first word behind the marks of a line may be one of firstWords. Most
 // lines with a mark are comments.

@@ -85,83 +85,6 @@ func sumKinds(answer []event.Quote) (sum int, most event.Quote, program string) 
 // isProgram tells the name of a program from a pid, and from a row of several words.
 var isProgram = regexp.MustCompile(`^[A-Za-z][\w.-]{1,14}$`)
 
-// ofLimit is a process with its open files and its limit, as the command prints them that a report
-// asks for: 1 the name, 2 the files, 3 the limit, of "1234 containerd 1048569 of 1048576".
-var ofLimit = regexp.MustCompile(`^[1-9]\d{0,6} ([A-Za-z][\w.-]{1,14}) (\d{1,9}) of (\d{1,9})$`)
-
-// openFiles are facts about processes that have nearly all files open that they may have.
-func openFiles(command string, asked event.Quote, answer []event.Quote) (all []event.Event) {
-	if !strings.Contains(command, "Max open files") {
-		return nil
-	}
-	for _, quote := range answer {
-		m := ofLimit.FindStringSubmatch(quote.Text)
-		if m == nil {
-			continue
-		}
-		open, _ := strconv.Atoi(m[2])
-		limit, _ := strconv.Atoi(m[3])
-		if open*100 < limit*nearLimit {
-			continue
-		}
-		e, _ := facts.New("counted.open-files", m[2])
-		e.AddFields(event.FieldProgram.Text(m[1]), event.FieldLimit.Int(limit), event.FieldFull.Bool(true))
-		e.Component, e.Source, e.Evidence = "counted", facts.Commands, []event.Quote{asked, quote}
-		all = append(all, e)
-	}
-	return all
-}
-
-// silentRow is what a loop prints that asks for containers or sandboxes one by one, of each that
-// did not answer in time: 1 the id.
-var silentRow = regexp.MustCompile(`^([0-9a-f]{12,64})(?:: | )(?:does not answer|hangs|(?:rc|exit|status|exit status)[=: ]*124)$`)
-
-// silentObjects are events of the containers that did not answer such a loop.
-func silentObjects(command string, asked event.Quote, answer []event.Quote) (all []event.Event) {
-	for _, quote := range answer {
-		m := silentRow.FindStringSubmatch(quote.Text)
-		if m == nil {
-			continue
-		}
-		for _, c := range [...]string{"ctr -n k8s.io tasks metrics", "crictl inspectp", "crictl inspect", "docker inspect", "docker top"} {
-			if !strings.Contains(command, c+" ") {
-				continue
-			}
-			if e, ok := eventOfHung(c+" "+m[1], 0, asked, quote); ok {
-				e.IDs.Container = m[1]
-				all = append(all, e)
-			}
-		}
-	}
-	return all
-}
-
-// listenerRow is a process that listens with fanotify, as the command prints it that a report asks
-// for: 1 the pid, 2 the name, 3 the state, of "2201 ds_am State: T (stopped) do_signal_stop".
-var listenerRow = regexp.MustCompile(`^([1-9]\d{0,6}) (\S.{0,14}?) State:\s+([TtD]) \([a-z ]+\)`)
-
-// mutedListeners are events of processes that listen with fanotify and are stopped, or stuck in the
-// kernel.
-func mutedListeners(command string, asked event.Quote, answer []event.Quote) (all []event.Event) {
-	if !strings.Contains(command, "fanotify") || !strings.Contains(command, "fdinfo") {
-		return nil
-	}
-	for _, quote := range answer {
-		m := listenerRow.FindStringSubmatch(quote.Text)
-		if m == nil {
-			continue
-		}
-		e := event.New(
-			event.KindProcess, m[2]+" listens with fanotify, and is in state "+m[3],
-			event.FieldComm.Text(m[2]), event.FieldState.Text(m[3]), event.FieldListens.Text("fanotify"),
-		)
-		e.IDs.PID, _ = strconv.Atoi(m[1])
-		e.Component, e.Source, e.Evidence = "process", facts.Commands, []event.Quote{asked, quote}
-		all = append(all, e)
-	}
-	return all
-}
-
 // suspendedRow is a volume of device-mapper that is suspended, as dmsetup info -c prints its name
 // and suspended: 1 the name, of "vg0-containerd:Suspended".
 var suspendedRow = regexp.MustCompile(`^(\S{1,128}?)[: ]\s*Suspended$`)
@@ -222,24 +145,6 @@ func (c *Commands) frozenCgroup(command string, s *parse.Section) (e event.Event
 	return e, true
 }
 
-// kernelRelease is the version of a kernel alone on its line, as uname -r prints it.
-var kernelRelease = regexp.MustCompile(`^\d+\.\d+\.\d+[\w.+~-]*$`)
-
-// kernelVersion is the fact that uname -r tells among what else a line of commands prints. Alone it
-// is read as what it is.
-func kernelVersion(command string, asked event.Quote, answer []event.Quote) []event.Event {
-	if !slices.Contains(splitCommands(command), "uname -r") || command == "uname -r" {
-		return nil
-	}
-	for _, quote := range answer {
-		if !kernelRelease.MatchString(quote.Text) {
-			continue
-		}
-		return facts.Append(nil, facts.Node, "kernel.version", quote.Text, quote)
-	}
-	return nil
-}
-
 // trimLines are the lines of an answer without colours and blanks at their ends.
 func trimLines(answer []event.Quote) []event.Quote {
 	all := slices.Clone(answer)
@@ -252,6 +157,9 @@ func trimLines(answer []event.Quote) []event.Quote {
 // takeAnswer returns the events of a command that a report asks for, and notes what it counted.
 func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Event) {
 	answer := trimLines(s.First)
+	if n := unitsOfManager(command, answer); n > 0 {
+		c.counts.add(count{command: command, number: n}, s.Quote, answer[0])
+	}
 	if counting := findKindCount(command); counting != "" {
 		if sum, most, program := sumKinds(answer); sum > 0 {
 			c.counts.add(count{command: counting, number: sum, program: program}, s.Quote, most)
@@ -260,10 +168,5 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 	if e, ok := c.frozenCgroup(command, s); ok {
 		all = append(all, e)
 	}
-	for _, read := range [...]func(string, event.Quote, []event.Quote) []event.Event{
-		openFiles, silentObjects, mutedListeners, suspendedVolumes, kernelVersion,
-	} {
-		all = append(all, read(command, s.Quote, answer)...)
-	}
-	return all
+	return append(append(all, suspendedVolumes(command, s.Quote, answer)...), readRows(command, s.Quote, answer)...)
 }

@@ -26,6 +26,7 @@ var numbers = []struct {
 	{regexp.MustCompile(`\bps\s+-?[a-z]*(e|ax)[a-z]*\b`), "counted.processes", 20000},
 	{regexp.MustCompile(`/proc/\S*/task\b|/proc/\$\(.*\)/task\b`), "counted.process-threads", 2000},
 	{regexp.MustCompile(`/proc/\S*/fd\b|/proc/\$\(.*\)/fd\b|\blsof\b.* -p\b`), "counted.open-files", 20000},
+	{regexp.MustCompile(`^busctl\b.*\bNNames$`), "systemd.units", 10000},
 	{regexp.MustCompile(`\bsystemctl\b.*\blist-units\b|\bsystemctl\s*\|`), "systemd.units", 10000},
 	{regexp.MustCompile(`\bmount\b|/proc/\w+/mount(s|info)|/proc/mounts|\bfindmnt\b|/etc/mtab`), "counted.mounts", 5000},
 	{regexp.MustCompile(`\bip\s+(-\w+\s+)*(l|link|a|addr|address)\b|/sys/class/net\b|\bifconfig\b.*-a`), "counted.interfaces", 2000},

@@ -1,0 +1,141 @@
+package session
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// rows are lines that only the command tells the meaning of which printed them: most of these
+// commands are those that a report asks for. Make makes the event of such a line; ok is false where
+// it tells of a node that works.
+var rows = []struct {
+	asks func(command string) bool
+	row  *regexp.Regexp
+	make func(command string, m []string, quotes []event.Quote) (e event.Event, ok bool)
+}{
+	// "1234 containerd 1048569 of 1048576": 1 the name, 2 its open files, 3 their limit
+	{asksFor("Max open files"), regexp.MustCompile(`^[1-9]\d{0,6} ([A-Za-z][\w.-]{1,14}) (\d{1,9}) of (\d{1,9})$`), manyOpenFiles},
+	// "0b1c2d3e4f50 does not answer", "0b1c2d3e4f50 rc=124", of a loop that asks one by one: 1 the id
+	{asksFor(""), regexp.MustCompile(`^([0-9a-f]{12,64})(?:: | )(?:` + endedInTime + `|(?:rc|exit|status|exit status)[=: ]*124)$`), silentObject},
+	// "/var/lib/kubelet/pods/…/reports  rc=137": 1 the path, of a command that timeout has ended
+	{asksFor("timeout "), regexp.MustCompile(`^(/\S{1,300}?)[: ]+(?:` + endedInTime + `|(?:rc|exit|status|exit status)[=: ]*(?:124|137))$`), silentPath},
+	// "2201 ds_am State: T (stopped) do_signal_stop": 1 the pid, 2 the name, 3 the state
+	{asksFor("fanotify", "fdinfo"), regexp.MustCompile(`^([1-9]\d{0,6}) (\S.{0,14}?) State:\s+([TtD]) \([a-z ]+\)`), mutedListener},
+	// "5.4.217-126.408.amzn2.x86_64", among what else a line of commands prints: 1 the version
+	{asksForRelease, regexp.MustCompile(`^(\d+\.\d+\.\d+[\w.+~-]*)$`), kernelRelease},
+}
+
+// endedInTime is what loops print of whom timeout has ended.
+const endedInTime = `does not answer|hangs|timed out|timeout`
+
+// asksFor tells the commands that hold all of some words.
+func asksFor(words ...string) func(command string) bool {
+	return func(command string) bool {
+		return !slices.ContainsFunc(words, func(w string) bool { return !strings.Contains(command, w) })
+	}
+}
+
+// asksForRelease tells a line of commands with uname -r among others. Alone it is read as what it
+// is.
+func asksForRelease(command string) bool {
+	return command != "uname -r" && slices.Contains(splitCommands(command), "uname -r")
+}
+
+// readRows returns the events of the lines that a command printed.
+func readRows(command string, asked event.Quote, answer []event.Quote) (all []event.Event) {
+	for _, r := range rows {
+		if !r.asks(command) {
+			continue
+		}
+		for _, quote := range answer {
+			m := r.row.FindStringSubmatch(quote.Text)
+			if m == nil {
+				continue
+			}
+			if e, ok := r.make(command, m, []event.Quote{asked, quote}); ok {
+				all = append(all, e)
+			}
+		}
+	}
+	return all
+}
+
+// manyOpenFiles is the fact about a process that has nearly all files open that it may have.
+func manyOpenFiles(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	open, _ := strconv.Atoi(m[2])
+	limit, _ := strconv.Atoi(m[3])
+	if open*100 < limit*nearLimit {
+		return e, false
+	}
+	e, ok = facts.New("counted.open-files", m[2])
+	e.AddFields(event.FieldProgram.Text(m[1]), event.FieldLimit.Int(limit), event.FieldFull.Bool(true))
+	e.Component, e.Source, e.Evidence = "counted", facts.Commands, quotes
+	return e, ok
+}
+
+// silentObject is the event of a container or sandbox that did not answer.
+func silentObject(command string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	for _, c := range [...]string{"ctr -n k8s.io tasks metrics", "crictl inspectp", "crictl inspect", "docker inspect", "docker top"} {
+		if !strings.Contains(command, c+" ") {
+			continue
+		}
+		if e, ok = eventOfHung(c+" "+m[1], 0, quotes...); ok {
+			e.IDs.Container = m[1]
+			return e, true
+		}
+	}
+	return e, false
+}
+
+// touches is a command of a loop that timeout ends, which looks at a path: 1 its name.
+var touches = regexp.MustCompile(`\btimeout [^;|&]*?\b(stat|ls|df|du)\b`)
+
+// silentPath is the event of a path at which a look did not come back.
+func silentPath(command string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	program := touches.FindStringSubmatch(command)
+	if program == nil {
+		return e, false
+	}
+	return eventOfHung(program[1]+" "+m[1], 0, quotes...)
+}
+
+// mutedListener is the event of a process that listens with fanotify and is stopped, or stuck in
+// the kernel.
+func mutedListener(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	e = event.New(
+		event.KindProcess, m[2]+" listens with fanotify, and is in state "+m[3],
+		event.FieldComm.Text(m[2]), event.FieldState.Text(m[3]), event.FieldListens.Text("fanotify"),
+	)
+	e.IDs.PID, _ = strconv.Atoi(m[1])
+	e.Component, e.Source, e.Evidence = "process", facts.Commands, quotes
+	return e, true
+}
+
+// kernelRelease is the fact about the kernel that runs.
+func kernelRelease(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	all := facts.Append(nil, facts.Node, "kernel.version", m[1], quotes[1])
+	if len(all) == 0 {
+		return e, false
+	}
+	return all[0], true
+}
+
+// managerUnits is how busctl get-property prints a number.
+var managerUnits = regexp.MustCompile(`^u (\d{1,9})$`)
+
+// unitsOfManager is how many units systemd has, where a command asks its manager for that; else 0.
+func unitsOfManager(command string, answer []event.Quote) (n int) {
+	if len(answer) != 1 || !strings.HasPrefix(parse.WithoutWrapper(command), "busctl ") || !strings.HasSuffix(strings.TrimRight(command, " "), "NNames") {
+		return 0
+	}
+	if m := managerUnits.FindStringSubmatch(answer[0].Text); m != nil {
+		n, _ = strconv.Atoi(m[1])
+	}
+	return n
+}
