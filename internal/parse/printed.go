@@ -19,8 +19,8 @@ var printers = []string{"cat", "head", "tail", "less", "more"}
 // prints something else. The command date prints what a file of that name holds.
 func printedFiles(command string) []string {
 	command = WithoutWrapper(command)
-	if rest, ok := strings.CutPrefix(command, "date;"); ok { // its line stands before what follows, and may date it
-		command = WithoutWrapper(rest)
+	if m := onlyDate.FindString(command); m != "" { // its line stands before what follows, and may date it
+		command = WithoutWrapper(command[len(m):])
 	}
 	if m := onlyUptime.FindStringSubmatch(command); m != nil {
 		if files := printedFiles(m[1]); files != nil {
@@ -48,6 +48,9 @@ func printedFiles(command string) []string {
 	}
 	return files
 }
+
+// onlyDate is a command whose first line is a date, before the rest of it.
+var onlyDate = regexp.MustCompile(`^date(?: -u| --utc| -R)? *(?:;|&&) *`)
 
 // onlyUptime is a command whose first line is what uptime prints: 1 the rest of it.
 var onlyUptime = regexp.MustCompile(`^uptime *(?:;|&&) *(.+)`)

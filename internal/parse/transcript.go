@@ -607,6 +607,12 @@ func cutPrompt(line []byte) (command string, strength promptStrength) {
 		}
 		return command, strength
 	}
+	if m := watchHead.FindSubmatch(line); m != nil {
+		command := WithoutWrapper(strings.Trim(string(m[1]), `'"`))
+		if isKnownCommand(command) {
+			return command, surePrompt
+		}
+	}
 	start := line[:min(len(line), 200)]
 	if c := line[0]; c == '[' || c == '(' || c == '~' || c == '/' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || lines.IsDigit(c) {
 		return cutShellPrompt(line, start)
@@ -636,6 +642,12 @@ func cutPrompt(line []byte) (command string, strength promptStrength) {
 	}
 	return "", noPrompt
 }
+
+// watchHead is the line that watch prints above each output of its command: 1 the command, which
+// its host and the date follow.
+//
+//	Every 1.0s: cat /proc/loadavg        node-1: Thu Jul 15 16:40:11 2021
+var watchHead = regexp.MustCompile(`^Every \d+[.,]\d+s: (.+?)(?: {2,}.*)?$`)
 
 // cutShellPrompt is cutPrompt for a line that begins as the prompt of a shell may. Start is the
 // part of it that has the mark.

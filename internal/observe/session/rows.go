@@ -27,6 +27,8 @@ var rows = []struct {
 	{asksFor("timeout "), regexp.MustCompile(`^(/\S{1,300}?)[: ]+(?:` + endedInTime + `|(?:rc|exit|status|exit status)[=: ]*(?:124|137))$`), silentPath},
 	// "2201 ds_am State: T (stopped) do_signal_stop": 1 the pid, 2 the name, 3 the state
 	{asksFor("fanotify", "fdinfo"), regexp.MustCompile(`^([1-9]\d{0,6}) (\S.{0,14}?) State:\s+([TtD]) \([a-z ]+\)`), mutedListener},
+	// "communications error to 10.99.0.2#53: timed out" of dig, nslookup and host
+	{asksResolver, regexp.MustCompile(`^;; (?:no servers could be reached|connection timed out; no servers could be reached|communications error to \S+: timed out)$`), silentResolver},
 	// "5.4.217-126.408.amzn2.x86_64", among what else a line of commands prints: 1 the version
 	{asksForRelease, regexp.MustCompile(`^(\d+\.\d+\.\d+[\w.+~-]*)$`), kernelRelease},
 }
@@ -45,6 +47,19 @@ func asksFor(words ...string) func(command string) bool {
 // is.
 func asksForRelease(command string) bool {
 	return command != "uname -r" && slices.Contains(splitCommands(command), "uname -r")
+}
+
+// resolverQuestion is a question to the resolver of the machine.
+var resolverQuestion = regexp.MustCompile(`(?:^|[;&|] *)(?:dig|nslookup|host) `)
+
+func asksResolver(command string) bool { return resolverQuestion.MatchString(command) }
+
+// silentResolver is the event of a server of names that does not answer.
+func silentResolver(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	text := strings.TrimPrefix(m[0], ";; ")
+	e = event.New(event.KindHealthFailed, "no server of names answers on the node: "+text, event.FieldService.Text("dns"), event.FieldError.Text(text))
+	e.Component, e.Source, e.Evidence = "node", facts.Commands, quotes
+	return e, true
 }
 
 // readRows returns the events of the lines that a command printed.
