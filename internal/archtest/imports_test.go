@@ -202,6 +202,9 @@ var layers = map[string]layer{
 	"internal/observe/children": {
 		[]string{"internal/event", "internal/observe/facts"}, "it counts what a listing showed; how that is written others know",
 	},
+	"internal/observe/boots": {
+		[]string{"internal/event", "internal/parse/snapshots", "internal/parse/stamp", "internal/observe/facts"}, "it tells of one list",
+	},
 	"internal/observe/states": {
 		[]string{
 			"internal/event", "internal/parse/snapshots", "internal/parse/stamp",
@@ -209,6 +212,7 @@ var layers = map[string]layer{
 			"internal/observe/daemon", // whose a process or a unit's cgroup is
 			"internal/observe/tasks",
 			"internal/observe/children", // of a shim, in a listing
+			"internal/observe/boots",
 			// tickets hold lines of logs, lists of events hold messages of the kubelet, and one line of a
 			// listing is read alike without the others
 			"internal/observe/messages", "internal/observe/messages/kubelet", "internal/observe/messages/refused",

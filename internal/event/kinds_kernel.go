@@ -30,6 +30,7 @@ const (
 	KindLockHolder      Kind = "kernel.lock-holder"
 	KindShutdown        Kind = "node.shutdown"
 	KindBoot            Kind = "kernel.boot"
+	KindBootRecord      Kind = "node.boot-record"
 	KindReadOnly        Kind = "kernel.read-only"
 )
 
@@ -161,6 +162,10 @@ var kernelKinds = []KindInfo{
 		oneOf(FieldWhat, "which of them, where it is said", "reboot", "poweroff", "halt", "shutdown"),
 	}},
 	{Kind: KindBoot, About: "the machine started", IDs: ofLine},
+	{Kind: KindBootRecord, About: "the latest start of the machine in its own records of them: last, who -b, journalctl --list-boots", IDs: ofLine, Fields: []FieldInfo{
+		oneOf(FieldHow, "how the time before that start ended: without a shutdown, or by one; absent where it is not shown", "crash", "shutdown"),
+		text(FieldSince, "when the journal of the boot before ends, as printed"),
+	}},
 	{Kind: KindReadOnly, About: "a file system was made read-only or was shut down because of an error, or is mounted so where a node has to write", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDevice, "as sda1"),
 		text(FieldTarget, "where it is mounted, as /var/lib/containerd"),

@@ -92,6 +92,7 @@ var Formats = []Format{
 	{Name: "metrics", Sniff: snapshots.SniffMetrics, Reader: Data(snapshots.ReadMetrics)},
 	{Name: "mounts", Sniff: snapshots.SniffMounts, Reader: Data(snapshots.ReadMounts)},
 	{Name: tableFormat, Sniff: snapshots.SniffTable, Reader: Data(snapshots.ReadTable)},
+	{Name: "boots", Sniff: snapshots.SniffBoots, Reader: Data(snapshots.ReadBoots)},
 	{Name: "packages", Sniff: snapshots.SniffPackages, Reader: Data(snapshots.ReadPackages)},
 	{Name: "properties", Sniff: snapshots.SniffProperties, Reader: Data(snapshots.ReadProperties)},
 	{Name: "toml", Sniff: snapshots.SniffTOML, Reader: Data(snapshots.ReadTOML)},

@@ -33,7 +33,7 @@ var formatWords = map[string]string{
 	"threads": "samples of threads", "psn": "samples of threads", "offcputime": "stacks of threads", "xcapture": "samples of threads", "proc": "files of /proc",
 	"collected": "an account of plegdiag collect", "unit-status": "the status of a unit",
 	"json": "JSON", "yaml": "YAML", "toml": "TOML", "metrics": "metrics", "mounts": "a list of mounts", "table": "a table",
-	"packages": "a list of packages", "properties": "keys and values", "outline": "keys and values", "values": "values",
+	"packages": "a list of packages", "boots": "a list of starts of the machine", "properties": "keys and values", "outline": "keys and values", "values": "values",
 	"journal-file": "a journal", "journal-json": "a journal", "journal-verbose": "a journal", "journal-export": "a journal",
 	"journal-short": "a log of other programs", "aggregated": "a log of other programs", "container": "a log of other programs",
 	"klog": "a log of other programs", "logrus": "a log of other programs", "dmesg": "a log of other programs",

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/systemd"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
-	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // clockLiterals stand in lines of the kernel that say what the wall clock shows.
@@ -31,23 +31,9 @@ func ToldClock(r *event.Record) (at event.Time, ok bool) {
 	return kernelClock(r.Text)
 }
 
-// ToldZone is the moment since which a unit is in its state, in the zone of the machine:
-//
-//	Active: inactive (dead) since Tue 2020-07-07 14:13:10 EDT; 11s ago
-//
-// The lines that systemctl prints below it have the time of that zone and do not name it. Ok is
-// false where the letters do not tell the offset.
-func ToldZone(r *event.Record) (at event.Time, ok bool) {
-	if r.Time.Known || !strings.Contains(r.Text, "Active: ") {
-		return at, false
-	}
-	since, _, found := strings.Cut(scan.After(r.Text, " since "), "; ")
-	if !found {
-		return at, false
-	}
-	at, ok = stamp.Date(since)
-	return at, ok && at.Lacks == 0
-}
+// ToldZone is the moment since which a unit is in its state, in the zone of the machine; see
+// [systemd.ToldZone].
+func ToldZone(r *event.Record) (at event.Time, ok bool) { return systemd.ToldZone(r) }
 
 // kernelClock is the wall clock as the kernel tells it (drivers/rtc/class.c, kernel/audit.c):
 //

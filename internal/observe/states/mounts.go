@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/boots"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
@@ -162,6 +163,16 @@ func (m *mounts) finishFile(dst []event.Event) []event.Event {
 	}
 	return m.masks.finishFile(dst, facts.Mounts)
 }
+
+// bootList reads a list of the starts of the machine.
+type bootList struct{ boots.List }
+
+func (b *bootList) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
+	b.Take(e)
+	return dst
+}
+
+func (b *bootList) finishFile(dst []event.Event) []event.Event { return b.AppendLatest(dst) }
 
 // packages reads lists of installed packages.
 type packages struct{}

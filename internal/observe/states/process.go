@@ -82,9 +82,7 @@ func (p *processes) readRow(e *snapshots.Datum) processRow {
 		wchan: knownValue(column(e, "WCHAN")), started: startTime(column(e, "STARTED", "START", "STIME")),
 		age: parseElapsed(column(e, "ELAPSED")), cgroup: knownValue(column(e, "CGROUP")),
 	}
-	if r.times, _ = strconv.Atoi(column(e, "COUNT")); r.times < 1 {
-		r.times = 1
-	}
+	r.times, _ = strconv.Atoi(cmp.Or(column(e, "COUNT"), "1"))
 	if !r.started.Known && r.age < 0 {
 		r.since = knownValue(column(e, "STARTED", "START", "STIME"))
 	}
@@ -282,9 +280,6 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 	if r.cpuTime > 0 && r.average == "" {
 		ev.AddFields(event.FieldCPUTime.Duration(r.cpuTime))
 	}
-	if r.times > 1 {
-		ev.AddFields(event.FieldCount.Int(r.times))
-	}
 	if r.age >= 0 {
 		ev.AddFields(event.FieldAge.Duration(r.age))
 	}
@@ -302,6 +297,7 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 		ev.Text += " in " + r.wchan
 	}
 	if r.times > 1 {
+		ev.AddFields(event.FieldCount.Int(r.times))
 		ev.Text += " (" + strconv.Itoa(r.times) + "×)"
 	}
 	return ev

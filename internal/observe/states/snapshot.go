@@ -43,6 +43,8 @@ func NewSnapshot(format string, printed event.Time) *Snapshot {
 		s.reader = &mounts{}
 	case "table":
 		s.reader = &listings{snapshot: s, at: printed}
+	case "boots":
+		s.reader = &bootList{}
 	case "packages":
 		s.reader = packages{}
 	case "properties":

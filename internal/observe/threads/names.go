@@ -58,8 +58,8 @@ func (n *Names) Add(e *event.Event) {
 	}
 }
 
-// addWriter takes a line that a daemon has written with its own number before it: "kubelet[3310]: ".
-// What else has a number in a line may be of another process.
+// addWriter takes a line that a daemon has written with its own number before it, as
+// "kubelet[3310]: ". What else has a number in a line may be of another process.
 func (n *Names) addWriter(e *event.Event) {
 	if e.IDs.PID <= 0 || !slices.Contains(samples.NamedProcesses, e.Component) || len(e.Evidence) == 0 || len(n.writers) >= maxParts ||
 		!strings.Contains(e.Evidence[0].Text, "["+strconv.Itoa(e.IDs.PID)+"]: ") {

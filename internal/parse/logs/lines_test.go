@@ -64,8 +64,8 @@ func TestBrokenConsole(t *testing.T) {
 	require.Equal(t, 6, records[1].Pos.Line)
 }
 
-// TestLongJoinedLine: each byte is looked at a bounded number of times, whatever the line holds. The
-// limit is for the race detector on a machine under load; it takes two seconds without.
+// TestLongJoinedLine: each byte is looked at a bounded number of times, whatever the line holds.
+// The limit is for the race detector on a machine under load; it takes two seconds without.
 func TestLongJoinedLine(t *testing.T) {
 	const header = `E1108 09:33:20.540000    2917 a.go:1] `
 	for name, text := range map[string]string{

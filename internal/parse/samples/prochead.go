@@ -82,7 +82,8 @@ func readEchoedPath(line string) (file string, ok bool) {
 
 // pathHead is the directory of a thread in /proc, as a loop of a shell prints it above its stack:
 // 1 the pid, 2 the tid, 3 the name, 4 the state, of
-// "/proc/1234/task/1240 containerd", "/proc/1234 (runc) D:", "/proc/1234/task/1240 State:	D (disk sleep)".
+// "/proc/1234/task/1240 containerd", "/proc/1234 (runc) D:",
+// "/proc/1234/task/1240 State:	D (disk sleep)".
 var pathHead = regexp.MustCompile(`^/proc/([1-9]\d{0,6})(?:/task/([1-9]\d{0,6}))?/?:?(?: +\(?([A-Za-z](?:[^\s()]{0,13}[^\s():])?)\)?)?(?:[ ,]+(?:(?i:state)[ :=\t]+)?([DRSTtXZI])(?: \([a-z ]+\))?)?:?$`)
 
 func readPathHead(line string) (b namedBlock, ok bool) {

@@ -50,7 +50,7 @@ var (
 	// columnList is a list of columns: 1 the list.
 	columnList = regexp.MustCompile(` (?:-[A-Za-z]*o *|[a-zA-Z]*o +|--format[ =])([a-z%_][a-z%_:=,0-9]*)`)
 	// keepsRows are the programs that leave a row as it is, or leave it out.
-	keepsRows = regexp.MustCompile(`^(?:(?:sudo )?(?:e|f)?grep(?: -[A-Zabd-nq-z]+)*(?: |$)|g?awk |sort\b|head\b|tail\b|sed -n |column\b|less\b|cat\b|tee\b|more\b|cut -c)`)
+	keepsRows = regexp.MustCompile(`^(?:(?:sudo )?[ef]?grep(?: -[A-Zabd-kmnp-z0-9]+)* [^-]|g?awk |sort\b|head\b|tail\b|sed -n |column\b|less\b|cat\b|tee\b|more\b|cut -c)`)
 	// countsRows is what puts before each row how often it comes.
 	countsRows = regexp.MustCompile(`^uniq -c\b`)
 )

@@ -80,6 +80,24 @@ func unitActive(r *event.Record) (event.Event, bool) {
 	return e, true
 }
 
+// ToldZone is the moment since which a unit is in its state, in the zone of the machine:
+//
+//	Active: inactive (dead) since Tue 2020-07-07 14:13:10 EDT; 11s ago
+//
+// The lines that systemctl prints below it have the time of that zone and do not name it. Ok is
+// false where the letters do not tell the offset.
+func ToldZone(r *event.Record) (at event.Time, ok bool) {
+	if r.Time.Known || !strings.Contains(r.Text, "Active: ") {
+		return at, false
+	}
+	since, _, found := strings.Cut(scan.After(r.Text, " since "), "; ")
+	if !found {
+		return at, false
+	}
+	at, ok = stamp.Date(since)
+	return at, ok && at.Lacks == 0
+}
+
 // unitAbsent is systemctl that knows no unit of the kubelet:
 //
 //	Unit kubelet.service could not be found.
