@@ -39,6 +39,7 @@ const (
 	KindMountsLeft    Kind = "containerd.mounts-left"
 	KindPluginClosed  Kind = "nri.plugin-closed"
 	KindSocketRefused Kind = "runtime.socket-refused"
+	KindSocketHeard   Kind = "runtime.socket-listening"
 	KindLayersDamaged Kind = "runtime.layers-damaged"
 )
 
@@ -76,6 +77,11 @@ var runtimeKinds = []KindInfo{
 		text(FieldGone, "the runtime on whose socket nobody listens"),
 		text(FieldProgram, "that says so, as dockerd"),
 		text(FieldError, "as written"),
+	}},
+	{Kind: KindSocketHeard, About: "ss shows that a process listens at the path of a runtime's socket, whether or not its file is there", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldDaemon, "the runtime whose socket that is"),
+		text(FieldPath, "as ss prints it"),
+		comm,
 	}},
 	{Kind: KindLayersDamaged, About: "a runtime does not find a layer of an image or container, or what it has written down of one", IDs: ofContainer, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what is missing: the layer, the link to it, or its record in the database", "layer", "link", "record"),

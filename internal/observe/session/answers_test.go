@@ -53,6 +53,7 @@ func TestAnswers(t *testing.T) {
 		"# for m in $(awk '$3 ~ /^nfs/ {print $2}' /proc/mounts); do timeout -s KILL 4 stat -f $m || echo \"$m  rc=$?\"; done\n/var/lib/kubelet/pods/3b0c/volumes/kubernetes.io~nfs/reports  rc=137\n/mnt/x  rc=1\n",
 		"# dig +short api.example.net\n;; communications error to 10.99.0.2#53: timed out\n;; no servers could be reached\n",
 		"# nslookup kubernetes.default\n** server can't find kubernetes.default: NXDOMAIN\n",
+		"# timeout 10 ss -xlp | grep -e containerd -e dockerd -e crio\nu_str LISTEN 0      4096               /run/containerd/containerd.sock.ttrpc 30117            * 0    users:((\"containerd\",pid=1120,fd=8))\nu_str LISTEN 0      4096                     /run/containerd/containerd.sock 30118            * 0    users:((\"containerd\",pid=1120,fd=9))\nu_str LISTEN 0 4096 /run/docker.sock 30119 * 0 users:((\"systemd\",pid=1,fd=43))\n",
 		"# timeout 5 busctl call org.freedesktop.systemd1 / org.freedesktop.DBus.Peer Ping; echo \"exit status $?\"\nexit status 124\n",
 		"# timeout 5 busctl call org.freedesktop.systemd1 / org.freedesktop.DBus.Peer Ping; echo \"exit status $?\"\nexit status 0\n",
 		"# [ -e f ] && openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem; date -u\n/var/lib/kubelet/pki/kubelet-client-current.pem\nnotAfter=Mar 31 22:10:45 2024 GMT\nTue Apr  2 07:33:51 UTC 2024\n",

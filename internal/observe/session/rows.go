@@ -29,6 +29,9 @@ var rows = []struct {
 	{asksFor("fanotify", "fdinfo"), regexp.MustCompile(`^([1-9]\d{0,6}) (\S.{0,14}?) State:\s+([TtD]) \([a-z ]+\)`), mutedListener},
 	// "communications error to 10.99.0.2#53: timed out" of dig, nslookup and host
 	{asksResolver, regexp.MustCompile(`^;; (?:no servers could be reached|connection timed out; no servers could be reached|communications error to \S+: timed out)$`), silentResolver},
+	// "u_str LISTEN 0 4096 /run/docker.sock 20412 * 0 users:(("dockerd",pid=1341,fd=10))":
+	// 1 the path, 2 the name, 3 the pid
+	{asksFor("ss "), regexp.MustCompile(`^u_str +LISTEN +\d+ +\d+ +(/\S+) .*users:\(\("([^"]{1,15})",pid=(\d{1,7}),`), listeningSocket},
 	// "5.4.217-126.408.amzn2.x86_64", among what else a line of commands prints: 1 the version
 	{asksForRelease, regexp.MustCompile(`^(\d+\.\d+\.\d+[\w.+~-]*)$`), kernelRelease},
 }
@@ -60,6 +63,24 @@ func silentResolver(_ string, m []string, quotes []event.Quote) (e event.Event, 
 	e = event.New(event.KindHealthFailed, "no server of names answers on the node: "+text, event.FieldService.Text("dns"), event.FieldError.Text(text))
 	e.Component, e.Source, e.Evidence = "node", facts.Commands, quotes
 	return e, true
+}
+
+// runtimeSockets are the runtimes by their sockets, and by the words that shorten these.
+var runtimeSockets = map[string]string{
+	"/run/containerd/containerd.sock": "containerd", "/var/run/containerd/containerd.sock": "containerd", "/run/k3s/containerd/containerd.sock": "containerd",
+	"/run/crio/crio.sock": "crio", "/var/run/crio/crio.sock": "crio", "/run/docker.sock": "dockerd", "/var/run/docker.sock": "dockerd",
+}
+
+// listeningSocket is the event of a process that listens at the socket of a runtime. systemd does
+// so for docker before its start, and shows nothing about that.
+func listeningSocket(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	daemon := runtimeSockets[m[1]]
+	e = event.New(
+		event.KindSocketHeard, m[2]+" listens at "+m[1], event.FieldDaemon.Text(daemon), event.FieldPath.Text(m[1]), event.FieldComm.Text(m[2]),
+	)
+	e.IDs.PID, _ = strconv.Atoi(m[3])
+	e.Component, e.Source, e.Evidence = daemon, facts.Commands, quotes
+	return e, daemon != "" && m[2] != "systemd"
 }
 
 // readRows returns the events of the lines that a command printed.

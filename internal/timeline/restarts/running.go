@@ -168,6 +168,13 @@ func livesOfRuntimes(events []*event.Event) (all []life) {
 			at := e.Last().T
 			without[daemon].Add(reach.Moment(at.Add(-seenLong)), reach.Moment(at.Add(seenLong)))
 		}
+		if isRunningUnit(e) {
+			all = append(all, life{
+				daemon: daemon, own: true, start: e.Start.T, ready: e.Start.T,
+				seen: e.End.T, until: e.End.T.Add(e.End.Prec + seenLong),
+			})
+			own[daemon].Add(reach.Moment(e.Start.T), reach.Moment(e.End.T))
+		}
 		age, ok := e.Get(event.FieldAge)
 		if seconds, number := age.Number(); e.Kind == event.KindDaemonStart && ok && number {
 			seen := e.Start.T.Add(time.Duration(seconds * float64(time.Second)))
@@ -184,6 +191,12 @@ func livesOfRuntimes(events []*event.Event) (all []life) {
 		at := reach.Moment(l.seen)
 		return !l.own && (without[l.daemon].Has(at) || own[l.daemon].Has(at))
 	})
+}
+
+// isRunningUnit says that by systemd the unit of a daemon runs since its start, which the runtimes
+// tell systemd when they serve.
+func isRunningUnit(e *event.Event) bool {
+	return e.Kind == event.KindUnit && e.Open && e.FieldText(event.FieldState) == "active" && e.FieldText(event.FieldSub) == "running"
 }
 
 // hasNoProcess says that by systemd the unit of a daemon has no main process.

@@ -72,8 +72,9 @@ func unitActive(r *event.Record) (event.Event, bool) {
 	if since, ago, ok := strings.Cut(scan.After(text, " since "), "; "); ok {
 		e.AddFields(event.FieldSince.Text(since))
 		start, _ := stamp.Date(since)
-		if d, ok := parseSpan(strings.TrimSuffix(ago, " ago")); ok && start.Known {
+		if d, step, ok := parseSpan(strings.TrimSuffix(ago, " ago")); ok && start.Known {
 			e.Start, e.End, e.Open = start, start.Add(d), true // it was so when it was printed
+			e.End.Prec = max(e.End.Prec, step)
 		}
 	}
 	e.Text = UnitText(e.Fields[0].Value.Text(), state)
@@ -113,8 +114,9 @@ func unitAbsent(r *event.Record) (event.Event, bool) {
 		(strings.HasSuffix(said, "Unit kubelet.service could not be found.") || strings.HasSuffix(said, "Unit kubelet.service not found."))
 }
 
-// parseSpan reads the lengths that systemd prints: 3min 2s, 2 weeks 3 days, 1h 4min.
-func parseSpan(s string) (d time.Duration, ok bool) {
+// parseSpan reads the lengths that systemd prints, which it rounds down: 3min 2s, 2 weeks 3 days,
+// 1h 4min. Step is the unit of the last number.
+func parseSpan(s string) (d, step time.Duration, ok bool) {
 	s = strings.ReplaceAll(s, " ", "")
 	for s != "" {
 		n := scan.Digits(s)
@@ -126,12 +128,12 @@ func parseSpan(s string) (d time.Duration, ok bool) {
 		}
 		v, err := strconv.Atoi(n)
 		if err != nil || length == 0 || v > 1e6 {
-			return 0, false
+			return 0, 0, false
 		}
 		d += time.Duration(v) * length
-		s, ok = rest[len(unit):], true
+		s, step, ok = rest[len(unit):], length, true
 	}
-	return d, ok
+	return d, step, ok
 }
 
 // spanUnits are systemd's, format_timespan and format_timestamp_relative.
