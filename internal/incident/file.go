@@ -172,7 +172,7 @@ func (f *file) addStats(stats lines.Stats) {
 func (f *file) input(r io.Reader, want func(line []byte) bool, stats *lines.Stats) lines.Input {
 	in := lines.Input{Path: f.account.Path, R: r, Want: want, Stats: stats}
 	if s := f.readRare().section; s != nil {
-		in.As, in.Before, in.State, in.Header = s.As, s.Before, s.State(), s.Header
+		in.As, in.Before, in.State, in.Header, in.Program = s.As, s.Before, s.State(), s.Header, s.Program()
 	}
 	return in
 }

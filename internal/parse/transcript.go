@@ -73,6 +73,22 @@ func (s *Section) State() string {
 	return ""
 }
 
+// threadsOf is a command that looks at the threads of a process by its name: 1 the name, or 2 a
+// variable and 3 the name that it stands for.
+var threadsOf = regexp.MustCompile(`/proc/(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)/task/|\b(\w+)=(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)`)
+
+// Program is the daemon whose threads the command looks at; empty where it names none, or several.
+func (s *Section) Program() string {
+	m := threadsOf.FindStringSubmatch(s.Command)
+	switch {
+	case m == nil || m[1] == "" && !strings.Contains(s.Command, "/proc/$"+m[2]+"/task/") && !strings.Contains(s.Command, "/proc/${"+m[2]+"}/task/"):
+		return ""
+	case !slices.Contains(samples.NamedProcesses, m[1]+m[3]):
+		return ""
+	}
+	return m[1] + m[3]
+}
+
 // Sections takes a transcript apart as it is read. It is for one pass.
 type Sections struct {
 	in   lines.Input

@@ -15,6 +15,9 @@ type Input struct {
 	// State is the letter of ps of every thread of which the content says none, where the command that
 	// printed it chose threads by their state; empty elsewhere.
 	State string
+	// Program is the daemon whose threads the command looked at that printed the content; empty where
+	// it names none.
+	Program string
 	// Header names the columns of a listing that its own lines may not name: the command that printed
 	// it does; empty elsewhere.
 	Header string

@@ -56,6 +56,8 @@ func readPlace(file string) (p procPlace, ok bool) {
 		if parent == "task" && isThreadID(process) {
 			p.pid, _ = strconv.Atoi(process)
 			p.root = root
+		} else if parent == "task" && slices.Contains(NamedProcesses, process) {
+			p.pid, p.comm, p.root = 0, process, root
 		}
 		return p, true
 	}
@@ -370,6 +372,9 @@ func (r *procReader) beginFile(p procPlace, q event.Quote) {
 	}
 	if n := r.seen[key]; n > 1 {
 		group += ":" + strconv.Itoa(n)
+	}
+	if p.comm == "" && p.file == "" && p.pid > 0 {
+		p.comm = r.Program // threads have the name of their process until they choose one
 	}
 	r.cur = &Sample{Time: r.now, PID: p.pid, TID: p.tid, Comm: p.comm, Part: true, Group: group, Pos: q.Pos, Raw: []byte(q.Text)}
 	r.at, r.stack = p, StackBuilder{}

@@ -29,8 +29,9 @@ func ListedColumns(command string) string {
 			columns = append(columns, columnHeader(name))
 		}
 	}
-	if !slices.ContainsFunc(columns, func(c string) bool { return c == "STAT" || c == "S" || slices.Contains(idColumns, c) }) {
-		return "" // any line could be such a row
+	if !slices.ContainsFunc(columns, func(c string) bool { return c == "STAT" || c == "S" || slices.Contains(idColumns, c) }) ||
+		!slices.ContainsFunc(columns, func(c string) bool { return slices.Contains(lastColumns, c) }) {
+		return "" // any line could be such a row, or it names nobody
 	}
 	for stage := range strings.SplitSeq(rest, "|") {
 		switch stage = strings.TrimSpace(stage); {
@@ -50,7 +51,7 @@ var (
 	// columnList is a list of columns: 1 the list.
 	columnList = regexp.MustCompile(` (?:-[A-Za-z]*o *|[a-zA-Z]*o +|--format[ =])([a-z%_][a-z%_:=,0-9]*)`)
 	// keepsRows are the programs that leave a row as it is, or leave it out.
-	keepsRows = regexp.MustCompile(`^(?:(?:sudo )?[ef]?grep(?: -[A-Zabd-kmnp-z0-9]+)* [^-]|g?awk |sort\b|head\b|tail\b|sed -n |column\b|less\b|cat\b|tee\b|more\b|cut -c)`)
+	keepsRows = regexp.MustCompile(`^(?:(?:sudo )?[ef]?grep(?: -[A-Zabd-kmnp-z0-9]+)* [^-]|g?awk |sort\b|head\b|tail\b|sed -n |column\b|less\b|cat\b|tee\b|more\b|cut -c1?-\d{2})`)
 	// countsRows is what puts before each row how often it comes.
 	countsRows = regexp.MustCompile(`^uniq -c\b`)
 )
