@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
@@ -361,5 +362,21 @@ func windowsServiceEnds(r *event.Record) (event.Event, bool) {
 		e.AddFields(event.FieldRuntime.Text(owner))
 	}
 	e.Component, e.Source = "node", facts.Node
+	if at, ok := windowsTime(r.Raw); ok && !r.Time.Known {
+		e.Start = at
+	}
 	return e, r.Unit == "" && owner != ""
+}
+
+// windowsTime is the time that PowerShell prints at the start of a row of an event log, in English
+// of the United States and in the machine's zone:
+//
+//	3/14/2024 2:07:51 PM The kubelet service terminated unexpectedly.  It has done this 3 time(s).
+func windowsTime(line string) (at event.Time, ok bool) {
+	words := strings.Fields(line)
+	if len(words) < 3 {
+		return at, false
+	}
+	t, err := time.Parse("1/2/2006 3:04:05 PM", strings.Join(words[:3], " "))
+	return event.Time{T: t, Prec: time.Second, Lacks: event.LacksZone, Known: true}, err == nil
 }
