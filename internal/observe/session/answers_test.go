@@ -54,6 +54,8 @@ func TestAnswers(t *testing.T) {
 		"# dig +short api.example.net\n;; communications error to 10.99.0.2#53: timed out\n;; no servers could be reached\n",
 		"# nslookup kubernetes.default\n** server can't find kubernetes.default: NXDOMAIN\n",
 		"# timeout 10 ss -xlp | grep -e containerd -e dockerd -e crio\nu_str LISTEN 0      4096               /run/containerd/containerd.sock.ttrpc 30117            * 0    users:((\"containerd\",pid=1120,fd=8))\nu_str LISTEN 0      4096                     /run/containerd/containerd.sock 30118            * 0    users:((\"containerd\",pid=1120,fd=9))\nu_str LISTEN 0 4096 /run/docker.sock 30119 * 0 users:((\"systemd\",pid=1,fd=43))\n",
+		"# perf trace -p $(pidof containerd) -e fdatasync,fsync --duration 500 -- sleep 60\n  2113.402 (4120.771 ms): containerd/1190 fdatasync(fd: 8</var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db>) = 0\n  2513.402 (520.771 ms): containerd/1190 fdatasync(fd: 8</var/lib/containerd/io.containerd.metadata.v1.bolt/meta.db>) = 0\n",
+		"# /usr/share/bcc/tools/ext4slower 1000\nTIME     COMM           PID    T BYTES   OFF_KB   LAT(ms) FILENAME\n13:07:02 containerd     1010   S 0       0        4802.11 meta.db\n13:07:09 postgres       2290   S 0       0        6011.30 000000010000\n",
 		"# timeout 5 busctl call org.freedesktop.systemd1 / org.freedesktop.DBus.Peer Ping; echo \"exit status $?\"\nexit status 124\n",
 		"# timeout 5 busctl call org.freedesktop.systemd1 / org.freedesktop.DBus.Peer Ping; echo \"exit status $?\"\nexit status 0\n",
 		"# [ -e f ] && openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem; date -u\n/var/lib/kubelet/pki/kubelet-client-current.pem\nnotAfter=Mar 31 22:10:45 2024 GMT\nTue Apr  2 07:33:51 UTC 2024\n",

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
@@ -32,6 +33,12 @@ var rows = []struct {
 	// "u_str LISTEN 0 4096 /run/docker.sock 20412 * 0 users:(("dockerd",pid=1341,fd=10))":
 	// 1 the path, 2 the name, 3 the pid
 	{asksFor("ss "), regexp.MustCompile(`^u_str +LISTEN +\d+ +\d+ +(/\S+) .*users:\(\("([^"]{1,15})",pid=(\d{1,7}),`), listeningSocket},
+	// "  2113.402 (4120.771 ms): containerd/1190 fdatasync(fd: 8</var/lib/…/meta.db>) = 0" of perf trace:
+	// 1 the milliseconds, 2 the name, 3 the thread, 4 the path
+	{asksFor("perf trace"), regexp.MustCompile(`^ *\d+\.\d+ \( *(\d+\.\d+) ms\): ([^/]{1,15})/(\d{1,7}) f(?:data)?sync\(fd: \d+<([^>]+)>`), slowSync},
+	// "13:07:21 containerd 1010 S 0 0 17210.92 meta.db" of ext4slower and its like: 3 the name, 4 the
+	// pid, 5 the milliseconds, 6 the file
+	{asksFor("slower"), regexp.MustCompile(`^()()\d\d:\d\d:\d\d +(\S.{0,14}?) +(\d{1,7}) +S +\d+ +\d+ +(\d+\.\d+) (\S.*)$`), slowSync},
 	// "5.4.217-126.408.amzn2.x86_64", among what else a line of commands prints: 1 the version
 	{asksForRelease, regexp.MustCompile(`^(\d+\.\d+\.\d+[\w.+~-]*)$`), kernelRelease},
 }
@@ -81,6 +88,23 @@ func listeningSocket(_ string, m []string, quotes []event.Quote) (e event.Event,
 	e.IDs.PID, _ = strconv.Atoi(m[3])
 	e.Component, e.Source, e.Evidence = daemon, facts.Commands, quotes
 	return e, daemon != "" && m[2] != "systemd"
+}
+
+// slowSync is the event of a file whose content was a long time on its way to the disk.
+func slowSync(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	ms, comm, pid, file := m[1], m[2], m[3], m[4]
+	if ms == "" { // of ext4slower
+		comm, pid, ms, file = m[3], m[4], m[5], m[6]
+	}
+	took, _ := strconv.ParseFloat(ms, 64)
+	seconds := took / 1000
+	e = event.New(
+		event.KindSyscall, comm+" waits for the sync of "+file, event.FieldComm.Text(comm), event.FieldName.Text("fdatasync"), event.FieldPath.Text(file),
+		event.FieldSeconds.Number(float64(int(seconds))), event.FieldReturned.Bool(true),
+	)
+	e.IDs.TID, _ = strconv.Atoi(pid)
+	e.Component, e.Source, e.Evidence = daemon.Named(comm), facts.Commands, quotes
+	return e, e.Component != "" && seconds >= 1
 }
 
 // readRows returns the events of the lines that a command printed.
