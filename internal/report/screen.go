@@ -31,12 +31,13 @@ type screen struct {
 	text
 	view        *view
 	commandRows int // for what to do first
+	stepRows    int // for the text of a step
 }
 
 // writeScreen writes the short form of the report: the answer, and where the rest is.
 func writeScreen(w io.Writer, v *view) error {
 	out := bufio.NewWriter(w)
-	s := &screen{newText(out, v.Options), v, maxCommandRows}
+	s := &screen{newText(out, v.Options), v, maxCommandRows, maxStepRows}
 	top := slices.Concat(s.layHeadline(), []string{""}, s.layAnswers())
 	end := slices.Concat([]string{""}, s.layAnswer("not read", s.view.describeLosses()), s.layMore())
 	told := s.view.listOthers()
@@ -51,6 +52,11 @@ func writeScreen(w io.Writer, v *view) error {
 	for ; left < 0 && s.commandRows > 0; s.commandRows-- {
 		top = slices.Concat(s.layHeadline(), []string{""}, s.layAnswers())
 		left = rest - s.countRows(top)
+	}
+	if left < 0 {
+		s.stepRows = 1
+		shorter := s.countLeast(steps)
+		left, least = left+least-shorter, shorter
 	}
 	if rows := s.countRows(next); rows <= left {
 		left -= rows
@@ -309,7 +315,7 @@ func (s *screen) laySteps(steps []answerStep, folder string) [][]string {
 	for i := range steps {
 		step := &steps[i]
 		lead := show.Pad(step.at, at) + show.Pad(step.length, length)
-		lines := s.layProse(s.Label.Render(lead), s.Plain, step.text, maxStepRows)
+		lines := s.layProse(s.Label.Render(lead), s.Plain, step.text, s.stepRows)
 		laid[i] = s.addPosition(lines, lipgloss.Width(lead), &step.pos, folder)
 	}
 	return laid
