@@ -59,9 +59,10 @@ func (n *Names) Add(e *event.Event) {
 }
 
 // addWriter takes a line that a daemon has written with its own number before it, as
-// "kubelet[3310]: ". What else has a number in a line may be of another process.
+// "kubelet[3310]: ". What else has a number in a line may be of another process, and what stands
+// behind containerd's name a shim may have written.
 func (n *Names) addWriter(e *event.Event) {
-	if e.IDs.PID <= 0 || !slices.Contains(samples.NamedProcesses, e.Component) || len(e.Evidence) == 0 || len(n.writers) >= maxParts ||
+	if e.IDs.PID <= 0 || e.Component == "containerd" || !slices.Contains(samples.NamedProcesses, e.Component) || len(e.Evidence) == 0 || len(n.writers) >= maxParts ||
 		!strings.Contains(e.Evidence[0].Text, "["+strconv.Itoa(e.IDs.PID)+"]: ") {
 		return
 	}
