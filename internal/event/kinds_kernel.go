@@ -31,6 +31,7 @@ const (
 	KindShutdown        Kind = "node.shutdown"
 	KindBoot            Kind = "kernel.boot"
 	KindBootRecord      Kind = "node.boot-record"
+	KindPowerLost       Kind = "node.power-lost"
 	KindReadOnly        Kind = "kernel.read-only"
 )
 
@@ -162,6 +163,9 @@ var kernelKinds = []KindInfo{
 		oneOf(FieldWhat, "which of them, where it is said", "reboot", "poweroff", "halt", "shutdown"),
 	}},
 	{Kind: KindBoot, About: "the machine started", IDs: ofLine},
+	{Kind: KindPowerLost, About: "the board of the machine says in its own log that it lost its power, or was switched off or reset", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldWhat, "as the board says it"),
+	}},
 	{Kind: KindBootRecord, About: "the latest start of the machine in its own records of them: last, who -b, journalctl --list-boots", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldHow, "how the time before that start ended: without a shutdown, or by one; absent where it is not shown", "crash", "shutdown"),
 		text(FieldSince, "when the journal of the boot before ends, as printed"),

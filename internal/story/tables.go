@@ -146,7 +146,7 @@ var routineKinds = []event.Kind{
 	event.KindDaemonRestart, event.KindReexec, event.KindOperator, event.KindCount, event.KindMount,
 	event.KindLogLine, event.KindNoise, event.KindLoss, event.KindCollectItem, event.KindStatusGet,
 	event.KindTaskUpdate, event.KindUpdateSync, event.KindUnrestored,
-	event.KindImagesCleaned, event.KindConvoy, event.KindKernelFrame, event.KindSuspend, event.KindBootRecord, event.KindStall,
+	event.KindImagesCleaned, event.KindConvoy, event.KindKernelFrame, event.KindSuspend, event.KindBootRecord, event.KindPowerLost, event.KindStall,
 	event.KindRuntimeDown, // where it is more, it is a complaint
 }
 

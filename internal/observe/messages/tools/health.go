@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
@@ -41,6 +42,7 @@ var Probes = table.Table{Component: "node", Relays: []string{"", table.HostProgr
 		"daemon-kubelite is not running", "daemon-kubelet is not running", ":10250: connect: connection refused", ":10250: i/o timeout",
 	}, kubeletUnhealthy},
 	{[]string{"curl: (7) "}, kubeletPortClosed},
+	{[]string{" | AC lost | ", " | Power off/down | ", " | Hard reset | ", " | Power cycle | ", " | Power down | ", " | Power reset | "}, powerLost},
 	{[]string{"curl: (7) ", "curl: (28) ", "* connect to ", "s Connection timed out", "s Failed to connect to ", "s Could not resolve host"}, apiServerSilent},
 	{[]string{"Docker daemon failed!", "ontainer runtime containerd failed!", "docker still unres"}, runtimeUnhealthy},
 	{[]string{"health_checker.go:"}, runtimeAskedInVain},
@@ -108,6 +110,27 @@ func kubeletPortClosed(r *event.Record) (event.Event, bool) {
 }
 
 var closedPort = regexp.MustCompile(`^curl: \(7\) Failed (?:to )?connect to (?:localhost|127\.0\.0\.1|::1)(?: port |:)(10248|10250)[: ;].*(?:Connection refused|Couldn't connect to server)`)
+
+// boardEvent is a row of the board's own log, by ipmitool sel list or elist: 1 the date, 2 the
+// time, 3 what of it, 4 what happened.
+var boardEvent = regexp.MustCompile(`^ *[0-9a-f]{1,5} \| (\d\d/\d\d/\d{4}) \| (\d\d:\d\d:\d\d)(?: [A-Z]{3})? \| ([^|]{1,60}?) \| ([^|]{1,60}?) \| Asserted$`)
+
+// powerLost is the board of a machine that says that the machine lost its power, or was switched
+// off or reset (names of states: ipmitool, lib/ipmi_sel.c). The board has a clock of its own, which
+// mostly runs in UTC.
+//
+//	41 | 01/22/2025 | 02:17:31 | Power Unit #0x01 | AC lost | Asserted
+func powerLost(r *event.Record) (event.Event, bool) {
+	m := boardEvent.FindStringSubmatch(strings.TrimRight(r.Message(), " \t\r"))
+	if m == nil || r.Unit != "" {
+		return event.Event{}, false
+	}
+	e := event.New(event.KindPowerLost, "the board of the machine says of "+m[3]+": "+m[4], event.FieldWhat.Text(m[4]))
+	e.Component, e.Source = "node", facts.Node
+	at, err := time.Parse("01/02/2006 15:04:05", m[1]+" "+m[2])
+	e.Start = event.Time{T: at, Prec: time.Second, Lacks: event.LacksZone, Known: err == nil}
+	return e, err == nil
+}
 
 // apiServerSilent is curl, on the node, that gets no answer of the API server at its port, or at
 // the address of the kubelet's configuration, as the command prints it that a report asks for:
