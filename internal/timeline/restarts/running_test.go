@@ -68,6 +68,23 @@ func TestMarkRunningBelievesTheUnit(t *testing.T) {
 	require.Empty(t, call.FieldText(event.FieldAlive))
 }
 
+// By systemctl a unit runs since its start, for the time that it prints, which is rounded down.
+func TestMarkRunningBelievesARunningUnit(t *testing.T) {
+	for after, runs := range map[time.Duration]bool{time.Hour: true, 10 * 24 * time.Hour: true, 12 * 24 * time.Hour: false} {
+		unit := unitEvent(event.KindUnit, 0)
+		unit.End = unit.End.Add(9 * 24 * time.Hour) // 1 week 2 days ago
+		unit.End.Prec, unit.Open = 24*time.Hour, true
+		unit.AddFields(event.FieldState.Text("active"), event.FieldSub.Text("running"))
+		call := unitEvent(event.KindCRIError, after)
+		call.Fields = []event.Field{
+			event.FieldGone.Text("containerd"), event.FieldNoFile.Bool(true),
+			event.FieldError.Text("dial unix /run/containerd/containerd.sock: connect: no such file or directory"),
+		}
+		MarkRunning([]*event.Event{unit, call})
+		require.Equal(t, runs, call.FieldText(event.FieldRuns) == "containerd", after)
+	}
+}
+
 // TestManyProcesses: of each process only the events near it are looked at.
 func TestManyProcesses(t *testing.T) {
 	const n = 15_000
