@@ -72,9 +72,10 @@ func silentResolver(_ string, m []string, quotes []event.Quote) (e event.Event, 
 	return e, true
 }
 
-// runtimeSockets are the runtimes by their sockets, and by the words that shorten these.
+// runtimeSockets are the runtimes that are units of their own, by their sockets; /var/run leads to
+// /run.
 var runtimeSockets = map[string]string{
-	"/run/containerd/containerd.sock": "containerd", "/var/run/containerd/containerd.sock": "containerd", "/run/k3s/containerd/containerd.sock": "containerd",
+	"/run/containerd/containerd.sock": "containerd", "/var/run/containerd/containerd.sock": "containerd",
 	"/run/crio/crio.sock": "crio", "/var/run/crio/crio.sock": "crio", "/run/docker.sock": "dockerd", "/var/run/docker.sock": "dockerd",
 }
 

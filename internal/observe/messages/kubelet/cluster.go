@@ -25,7 +25,7 @@ var Cluster = table.Table{Component: "node", Relays: []string{"", "kubelet"}, Ro
 	{[]string{"initiating delete from interruption message", "disrupting node(s)", "disrupting nodeclaim(s)", "disrupting via ", "deprovisioning via ", "tainted node"}, nodeDisrupted},
 	{[]string{"Node will reboot into config ", "Commanding reboot for node: "}, rebootOrdered},
 	{[]string{"[ERROR Swap]: ", "error uploading crisocket: ", "could not find a JWS signature in the cluster-info", "Command failed", "Failed to run module scripts-user"}, kubeadmFailed},
-	{append(scan.WithEach("apiserver ", "JFMASOND", ""), "          no"), controlPlaneCertificateExpired}, // ten spaces behind the longest name, front-proxy-ca,
+	{append(scan.WithEach("apiserver ", "JFMASOND", ""), "          no"), controlPlaneCertificateExpired}, // ten spaces behind the longest name, or the API server's row of a list whose blanks are squeezed
 	{[]string{"kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving", ":node-bootstrapper", "system:bootstrap:"}, requestPending},
 	{tunnelTexts, tunnelBroken},
 	{[]string{"remote error: tls: internal error"}, noServingCertificate},
