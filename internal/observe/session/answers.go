@@ -157,7 +157,7 @@ func trimLines(answer []event.Quote) []event.Quote {
 // takeAnswer returns the events of a command that a report asks for, and notes what it counted.
 func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Event) {
 	answer := trimLines(s.First)
-	if n := unitsOfManager(command, answer); n > 0 {
+	if n := numberOfProperty(answer); n > 0 {
 		c.counts.add(count{command: command, number: n}, s.Quote, answer[0])
 	}
 	if counting := findKindCount(command); counting != "" {

@@ -9,7 +9,6 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
-	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
 // rows are lines that only the command tells the meaning of which printed them: most of these
@@ -35,10 +34,10 @@ var rows = []struct {
 	{asksFor("ss "), regexp.MustCompile(`^u_str +LISTEN +\d+ +\d+ +(/\S+) .*users:\(\("([^"]{1,15})",pid=(\d{1,7}),`), listeningSocket},
 	// "2113.402 (4120.771 ms): containerd/1190 fdatasync(fd: 8</var/lib/…/meta.db>) = 0" of perf:
 	// 1 the milliseconds, 2 the name, 3 the thread, 4 the path
-	{asksFor("perf trace"), regexp.MustCompile(`^ *\d+\.\d+ \( *(\d+\.\d+) ms\): ([^/]{1,15})/(\d{1,7}) f(?:data)?sync\(fd: \d+<([^>]+)>`), slowSync},
-	// "13:07:21 containerd 1010 S 0 0 17210.92 meta.db" of ext4slower and its like: 3 the name, 4 the
-	// pid, 5 the milliseconds, 6 the file
-	{asksFor("slower"), regexp.MustCompile(`^()()\d\d:\d\d:\d\d +(\S.{0,14}?) +(\d{1,7}) +S +\d+ +\d+ +(\d+\.\d+) (\S.*)$`), slowSync},
+	{asksFor("perf trace"), regexp.MustCompile(`^ *\d+\.\d+ \( *(\d+\.\d+) ms\): ([^/]{1,15})/(\d{1,7}) f(?:data)?sync\(fd: \d+<([^>]+)>`), slowSync(1, 2, 3, 4)},
+	// "13:07:21 containerd 1010 S 0 0 17210.92 meta.db" of ext4slower and its like: 1 the name, 2 the
+	// pid, 3 the milliseconds, 4 the file
+	{asksFor("slower"), regexp.MustCompile(`^\d\d:\d\d:\d\d +(\S.{0,14}?) +(\d{1,7}) +S +\d+ +\d+ +(\d+\.\d+) (\S.*)$`), slowSync(3, 1, 2, 4)},
 	// "5.4.217-126.408.amzn2.x86_64", among what else a line of commands prints: 1 the version
 	{asksForRelease, regexp.MustCompile(`^(\d+\.\d+\.\d+[\w.+~-]*)$`), kernelRelease},
 }
@@ -91,21 +90,20 @@ func listeningSocket(_ string, m []string, quotes []event.Quote) (e event.Event,
 	return e, daemon != "" && m[2] != "systemd"
 }
 
-// slowSync is the event of a file whose content was a long time on its way to the disk.
-func slowSync(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
-	ms, comm, pid, file := m[1], m[2], m[3], m[4]
-	if ms == "" { // of ext4slower
-		comm, pid, ms, file = m[3], m[4], m[5], m[6]
+// slowSync makes the event of a file whose content was a long time on its way to the disk, of a row
+// with these parts: how many milliseconds, who waited, its id, and the file.
+func slowSync(ms, comm, id, file int) func(command string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	return func(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+		took, _ := strconv.ParseFloat(m[ms], 64)
+		seconds := int(took / 1000)
+		e = event.New(
+			event.KindSyscall, m[comm]+" waits for the sync of "+m[file], event.FieldComm.Text(m[comm]), event.FieldName.Text("fdatasync"),
+			event.FieldPath.Text(m[file]), event.FieldSeconds.Number(float64(seconds)), event.FieldReturned.Bool(true),
+		)
+		e.IDs.TID, _ = strconv.Atoi(m[id])
+		e.Component, e.Source, e.Evidence = daemon.Named(m[comm]), facts.Commands, quotes
+		return e, e.Component != "" && seconds >= 1
 	}
-	took, _ := strconv.ParseFloat(ms, 64)
-	seconds := took / 1000
-	e = event.New(
-		event.KindSyscall, comm+" waits for the sync of "+file, event.FieldComm.Text(comm), event.FieldName.Text("fdatasync"), event.FieldPath.Text(file),
-		event.FieldSeconds.Number(float64(int(seconds))), event.FieldReturned.Bool(true),
-	)
-	e.IDs.TID, _ = strconv.Atoi(pid)
-	e.Component, e.Source, e.Evidence = daemon.Named(comm), facts.Commands, quotes
-	return e, e.Component != "" && seconds >= 1
 }
 
 // readRows returns the events of the lines that a command printed.
@@ -187,16 +185,16 @@ func kernelRelease(_ string, m []string, quotes []event.Quote) (e event.Event, o
 	return all[0], true
 }
 
-// managerUnits is how busctl get-property prints a number.
-var managerUnits = regexp.MustCompile(`^u (\d{1,9})$`)
+// propertyNumber is how busctl get-property prints a number.
+var propertyNumber = regexp.MustCompile(`^u (\d{1,9})$`)
 
-// unitsOfManager is how many units systemd has, where a command asks its manager for that; else 0.
-func unitsOfManager(command string, answer []event.Quote) (n int) {
-	if len(answer) != 1 || !strings.HasPrefix(parse.WithoutWrapper(command), "busctl ") || !strings.HasSuffix(strings.TrimRight(command, " "), "NNames") {
-		return 0
-	}
-	if m := managerUnits.FindStringSubmatch(answer[0].Text); m != nil {
-		n, _ = strconv.Atoi(m[1])
+// numberOfProperty is such a number, where an answer is nothing else; else 0. What it counts the
+// command tells.
+func numberOfProperty(answer []event.Quote) (n int) {
+	if len(answer) == 1 {
+		if m := propertyNumber.FindStringSubmatch(answer[0].Text); m != nil {
+			n, _ = strconv.Atoi(m[1])
+		}
 	}
 	return n
 }

@@ -17,6 +17,8 @@ import (
 // It is empty for all other commands, and where what stands behind ps does not leave its rows as
 // they are.
 func ListedColumns(command string) string {
+	// a bar in a pattern of grep or awk is none between programs
+	command = quotedPart.ReplaceAllStringFunc(command, func(s string) string { return strings.ReplaceAll(s, "|", " ") })
 	ps, rest, _ := strings.Cut(command, "|")
 	at := startsPS.FindStringSubmatchIndex(ps)
 	if at == nil {
@@ -47,7 +49,8 @@ func ListedColumns(command string) string {
 
 var (
 	// startsPS is a command that ps begins, perhaps in a loop: 1 ps with all behind it.
-	startsPS = regexp.MustCompile(`(?:^|[;&({] *|\bdo )(?:(?:sudo|timeout|time)(?: -[A-Za-z-]+| \d+s?)* )*(ps .*)`)
+	startsPS   = regexp.MustCompile(`(?:^|[;&({] *|\bdo )(?:(?:sudo|timeout|time)(?: -[A-Za-z-]+| \d+s?)* )*(ps .*)`)
+	quotedPart = regexp.MustCompile(`'[^']*'|"[^"]*"`)
 	// columnList is a list of columns: 1 the list.
 	columnList = regexp.MustCompile(` (?:-[A-Za-z]*o *|[a-zA-Z]*o +|--format[ =])([a-z%_][a-z%_:=,0-9]*)`)
 	// keepsRows are the programs that leave a row as it is, or leave it out.

@@ -22,6 +22,7 @@ func TestListedColumns(t *testing.T) {
 		"ps -eo pid,stat,comm | sort | uniq -c | sort | uniq -c": "",
 		"ps -eLo stat | cut -c1 | sort | uniq -c":                "",
 		"ps -eo pid,stat,args | cut -c1-120":                     "PID STAT ARGS",
+		"ps -eo pid,stat,comm | grep -E 'D|Z' | head":            "PID STAT COMM",
 		"docker ps -o pid,stat":                                  "",
 	} {
 		require.Equal(t, want, ListedColumns(command), command)
