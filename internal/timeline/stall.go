@@ -176,6 +176,7 @@ type signs struct {
 	relists   []*event.Event // relist goroutines in dumps whose phase is known
 	undated   []*event.Event // those in dumps without a time
 	logEnd    time.Time      // the kubelet's last line
+	denseEnd  time.Time      // the last of a log of which nobody chose the lines
 }
 
 func readSigns(events []*event.Event, coverage []Coverage) *signs {
@@ -183,6 +184,9 @@ func readSigns(events []*event.Event, coverage []Coverage) *signs {
 	for _, c := range coverage {
 		if c.Source == kubeletLog {
 			s.logEnd = laterTime(s.logEnd, c.End)
+			if c.IsDense() {
+				s.denseEnd = laterTime(s.denseEnd, c.End)
+			}
 		}
 	}
 	for _, e := range events {
@@ -294,8 +298,19 @@ func (s *signs) stallsFromComplaints() []Stall {
 		s.addOutcome(&stall, start.Add(threshold-time.Second)) // stamps are rounded down
 		all = append(all, stall)
 		complaints = complaints[n:]
+		if len(complaints) == 0 && !areAllShown(run) && stall.Ready.IsZero() && s.denseEnd.Sub(stall.End) <= 2*complaintPause {
+			all[len(all)-1].Open = true
+		}
 	}
 	return all
+}
+
+// areAllShown says that the last complaints follow each other as the kubelet writes them. Of lines
+// that somebody chose, one or two of many show that the others were left out: then no line after
+// them does not mean that there was none.
+func areAllShown(run []complaint) bool {
+	n := len(run)
+	return n > 1 && run[n-1].Start.T.Sub(run[n-2].Start.T) <= 2*complaintPause
 }
 
 // newStall makes a stall from its first and its last complaint.

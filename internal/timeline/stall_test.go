@@ -35,12 +35,32 @@ func complaints(line int, start, end time.Time, prec time.Duration) []event.Even
 	return all
 }
 
-// stallsOf builds a timeline of a kubelet's log that ends at end.
+// stallsOf builds a timeline of a whole log of a kubelet that ends at end.
 func stallsOf(end time.Time, events ...event.Event) []Stall {
+	return stallsOfLines(denseLines, end, events...)
+}
+
+// stallsOfLines builds a timeline of so many lines of a day of a kubelet's log, the last at end.
+func stallsOfLines(lines int, end time.Time, events ...event.Event) []Stall {
 	return Build(Input{
 		Events:  pointersTo(events...),
-		Sources: []*Source{{File: "kubelet.log", Name: "kubelet.log", First: event.At(end.Add(-24 * time.Hour)), Last: event.At(end)}},
+		Sources: []*Source{{File: "kubelet.log", Name: "kubelet.log", First: event.At(end.Add(-24 * time.Hour)), Last: event.At(end), Lines: lines}},
 	}, Options{}).Stalls
+}
+
+// Of chosen lines, one that says nothing of PLEG does not mean that the stall before it was over.
+func TestStallsOfChosenLines(t *testing.T) {
+	one := complaintAt(1, minutes(5), 5*time.Minute)
+	again := complaintAt(2, minutes(5.08), 5*time.Minute+5*time.Second)
+	next := complaintAt(3, minutes(20), 4*time.Minute)
+	end := minutes(21)
+	require.False(t, stallsOf(end, one)[0].Open, "a whole log, without a complaint for 16 minutes")
+	require.True(t, stallsOfLines(3, end, one)[0].Open)
+	require.False(t, stallsOfLines(3, end, one, again)[0].Open, "it complained every 5 seconds")
+	two := stallsOfLines(3, end, one, next)
+	require.False(t, two[0].Open, "another relist began")
+	require.True(t, two[1].Open)
+	require.False(t, stallsOfLines(3, end, one, node("kubelet.node-ready", minutes(5.2)))[0].Open)
 }
 
 var noon = utc("2025-11-08T12:00:00Z")
