@@ -205,14 +205,24 @@ var layers = map[string]layer{
 	"internal/observe/boots": {
 		[]string{"internal/event", "internal/parse/snapshots", "internal/parse/stamp", "internal/observe/facts"}, "it tells of one list",
 	},
+	"internal/observe/realtime": {
+		[]string{"internal/event", "internal/observe/facts"}, "it counts what a listing showed; how that is written others know",
+	},
+	"internal/observe/processes": {
+		[]string{
+			"internal/event", "internal/parse/snapshots", "internal/parse/stamp", "internal/observe/scan", "internal/observe/facts",
+			"internal/observe/kernelwait", "internal/observe/daemon", "internal/observe/children", "internal/observe/realtime",
+			"internal/observe/messages/tools", // names of commands
+		},
+		"it tells of listings of processes alone",
+	},
 	"internal/observe/states": {
 		[]string{
 			"internal/event", "internal/parse/snapshots", "internal/parse/stamp",
 			"internal/observe/scan", "internal/observe/facts", "internal/observe/kernelwait",
 			"internal/observe/daemon", // whose a process or a unit's cgroup is
 			"internal/observe/tasks",
-			"internal/observe/children", // of a shim, in a listing
-			"internal/observe/boots",
+			"internal/observe/processes", "internal/observe/boots",
 			// tickets hold lines of logs, lists of events hold messages of the kubelet, and one line of a
 			// listing is read alike without the others
 			"internal/observe/messages", "internal/observe/messages/kubelet", "internal/observe/messages/refused",
@@ -223,9 +233,10 @@ var layers = map[string]layer{
 	"internal/observe/session": {
 		[]string{
 			"internal/event", "internal/parse", "internal/parse/lines", "internal/parse/stamp", "internal/observe/scan", "internal/observe/facts", "internal/observe/daemon",
-			"internal/observe/messages/systemd", // how the state of a unit is said
-			"internal/observe/states",           // the end of a certificate
-			"internal/observe/tasks",            // the containers that it shows one by one
+			"internal/observe/messages/systemd",                        // how the state of a unit is said
+			"internal/observe/states",                                  // the end of a certificate
+			"internal/observe/tasks",                                   // the containers that it shows one by one
+			"internal/observe/children", "internal/observe/kernelwait", // what it counted
 		},
 		"what somebody typed is told apart from what was printed, which others read",
 	},
@@ -305,7 +316,7 @@ var layers = map[string]layer{
 			"internal/incident/kept", "internal/incident/copies",
 			"internal/event", "internal/bundle", "internal/layout", "internal/stackdump", "internal/stackdump/series", "internal/observe/loss", "internal/observe/noise",
 			"internal/parse", "internal/parse/lines", "internal/parse/traces", "internal/parse/samples",
-			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/session", "internal/observe/states", "internal/observe/tasks",
+			"internal/observe/messages", "internal/observe/goroutines", "internal/observe/syscalls", "internal/observe/threads", "internal/observe/session", "internal/observe/states", "internal/observe/processes", "internal/observe/tasks",
 			"internal/observe/messages/kubelet", "internal/observe/messages/runtimes", // heartbeats and calls that are ordinary and need not be kept
 			"internal/observe/daemon", "internal/observe/facts", // who wrote a line, and which machine it was
 			"internal/timeline", "internal/rules", "internal/rules/language", "internal/story", "internal/story/node", "golang.org/x/sync",

@@ -199,6 +199,7 @@ const (
 	FieldSignal         Key = "signal"
 	FieldSince          Key = "since"
 	FieldSize           Key = "size"
+	FieldSnapshotter    Key = "snapshotter"
 	FieldStack          Key = "stack"
 	FieldStackID        Key = "stack_id"
 	FieldStarved        Key = "starved"

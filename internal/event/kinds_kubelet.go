@@ -96,7 +96,7 @@ var kubeletKinds = []KindInfo{
 	}, tooLarge, lostRuntime)},
 	{
 		Kind: KindCRIError, About: "a CRI call that failed, as the kubelet saw it",
-		IDs: []Key{FieldContainer, FieldSandbox, FieldPod, FieldPID},
+		IDs: []Key{FieldContainer, FieldSandbox, FieldPod, FieldPodUID, FieldPID},
 		Fields: slices.Concat([]FieldInfo{
 			text(FieldMethod, "of the call, as ListContainers"),
 			text(FieldError, "as written"),

@@ -120,10 +120,11 @@ var nodeKinds = []KindInfo{
 		text(FieldDaemon, "whose name that is, as kubelet or dockerd"),
 		truth(FieldShims, "whether processes of its shims are there; absent otherwise"),
 	}},
-	{Kind: KindMount, About: "a mount of an overlay, of a network file system, or of one that a process serves", IDs: []Key{FieldContainer}, Fields: []FieldInfo{
+	{Kind: KindMount, About: "a mount of an overlay, of a network file system, or of one that a process serves", IDs: []Key{FieldContainer, FieldPodUID}, Fields: []FieldInfo{
 		text(FieldFSType, "as overlay"),
 		text(FieldTarget, "the mount point"),
 		text(FieldSource, "what is mounted, instead of the input"),
+		text(FieldServer, "the name or address of the server, of a network file system"),
 		truth(FieldVolatile, "whether the overlay is never synced"),
 		truth(FieldNetwork, "whether it needs a server or a process that answers"),
 	}},

@@ -36,6 +36,9 @@ const (
 	KindPluginFailed  Kind = "containerd.plugin-failed"
 	KindDatabaseWait  Kind = "containerd.database-wait"
 	KindOOMUnknown    Kind = "containerd.oom-unknown"
+
+	KindSnapshotsCollected Kind = "containerd.snapshots-collected"
+
 	KindMountsLeft    Kind = "containerd.mounts-left"
 	KindPluginClosed  Kind = "nri.plugin-closed"
 	KindSocketRefused Kind = "runtime.socket-refused"
@@ -170,6 +173,9 @@ var runtimeKinds = []KindInfo{
 		text(FieldError, "as written"),
 	}},
 	{Kind: KindDatabaseWait, About: "containerd has waited for 10 s at its start for the file lock of its database", IDs: ofLine},
+	{Kind: KindSnapshotsCollected, About: "containerd collected the garbage of a snapshotter for 10 s or more", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldSnapshotter, "its name, as overlayfs"),
+	}},
 	{Kind: KindCleanupKilled, About: "what cleans up after a shim that has gone did not end within containerd's 5 s, and was killed", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldError, "as written"),
 	}},

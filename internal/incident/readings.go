@@ -9,7 +9,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/layout"
-	"github.com/plegdiag/plegdiag/internal/observe/states"
+	"github.com/plegdiag/plegdiag/internal/observe/processes"
 )
 
 // snapshot is when a file, or all files below a directory, were made, and of which node they are.
@@ -70,7 +70,7 @@ const longestCollecting = 13 * time.Hour
 // later.
 func dateListed(e *event.Event, snapshots map[string]snapshot, file string) {
 	s, ok := findSnapshot(snapshots, file)
-	if ok && e.Basis == states.ByYoungest && s.at.Lacks == 0 && e.End.Lacks&^event.LacksZone == 0 && s.at.T.Sub(e.End.T) > longestCollecting {
+	if ok && e.Basis == processes.ByYoungest && s.at.Lacks == 0 && e.End.Lacks&^event.LacksZone == 0 && s.at.T.Sub(e.End.T) > longestCollecting {
 		e.Start, e.End, e.Basis = s.at, s.at, "the date that was collected with the listing"
 	}
 }

@@ -74,16 +74,19 @@ func (s *Section) State() string {
 }
 
 // threadsOf is a command that looks at the threads of a process by its name: 1 the name, or 2 a
-// variable and 3 the name that it stands for.
-var threadsOf = regexp.MustCompile(`/proc/(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)/task/|\b(\w+)=(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)`)
+// variable and 3 the name that it stands for; or at all processes of a name, each in its turn.
+var threadsOf = regexp.MustCompile(`/proc/(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)/task/|\b(\w+)(?:=| in )(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)`)
 
 // Program is the daemon whose threads the command looks at; empty where it names none, or several.
 func (s *Section) Program() string {
 	m := threadsOf.FindStringSubmatch(s.Command)
+	uses := func(file string) bool {
+		return strings.Contains(s.Command, "/proc/$"+m[2]+file) || strings.Contains(s.Command, "/proc/${"+m[2]+"}"+file)
+	}
 	switch {
-	case m == nil || m[1] == "" && !strings.Contains(s.Command, "/proc/$"+m[2]+"/task/") && !strings.Contains(s.Command, "/proc/${"+m[2]+"}/task/"):
+	case m == nil || m[1] == "" && !uses("/task/") && !uses("/stack") && !uses("/wchan"):
 		return ""
-	case !slices.Contains(samples.NamedProcesses, m[1]+m[3]):
+	case m[1]+m[3] != "runc" && !slices.Contains(samples.NamedProcesses, m[1]+m[3]):
 		return ""
 	}
 	return m[1] + m[3]
@@ -613,6 +616,8 @@ var prompts = []struct {
 	{"~/", regexp.MustCompile(`^(?:[\w.-]{1,60}:)?[~/][\w./-]{0,80} ?[#$] +([a-z/.].*)$`)},
 	// node-1 ~ #, as root of Container Linux and Gentoo has it
 	{"~", regexp.MustCompile(`^[\w.-]{1,60} ~[\w./-]{0,80} [#$] +([a-z/.].*)$`)},
+	// ~ ❯ and ~/src ❯, of starship and its like
+	{"❯", regexp.MustCompile(`^[~/][\w./-]{0,80} ❯ +([a-z/.].*)$`)},
 }
 
 // cutPrompt takes the prompt off a line, also of one that a page quotes.
@@ -628,6 +633,10 @@ func cutPrompt(line []byte) (command string, strength promptStrength) {
 		if isKnownCommand(command) {
 			return command, surePrompt
 		}
+	}
+	line = bytes.TrimPrefix(line, []byte("⬢ ")) // toolbox marks its shells so
+	if len(line) == 0 {
+		return "", noPrompt
 	}
 	start := line[:min(len(line), 200)]
 	if c := line[0]; c == '[' || c == '(' || c == '~' || c == '/' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || lines.IsDigit(c) {
@@ -669,7 +678,7 @@ var watchHead = regexp.MustCompile(`^Every \d+[.,]\d+s: (.+?)(?: {2,}.*)?$`)
 // part of it that has the mark.
 func cutShellPrompt(line, start []byte) (command string, strength promptStrength) {
 	holds := func(mark byte) bool { return bytes.IndexByte(start, mark) >= 0 }
-	if !holds('#') && !holds('$') && !holds('%') && !holds('>') {
+	if !holds('#') && !holds('$') && !holds('%') && !holds('>') && !bytes.Contains(start, []byte("❯")) {
 		return "", noPrompt
 	}
 	text := ""

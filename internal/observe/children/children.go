@@ -56,9 +56,19 @@ func (c *Counts) AppendShimChildren(dst []event.Event, shims map[string]bool) []
 	if most.parent == "" {
 		return dst
 	}
-	e, _ := facts.New("shim.children", strconv.Itoa(count))
-	e.AddFields(event.FieldProgram.Text(most.name))
 	rows := c.rows[most]
-	e.Component, e.Source, e.Evidence = "shim", facts.Processes, []event.Quote{rows[0], rows[len(rows)-1]}
-	return append(dst, e)
+	return append(dst, newFact(count, most.name, rows[0], rows[len(rows)-1]))
+}
+
+// Counted is the fact that a command has counted so many children of one name below a shim; ok is
+// false where they are no more than a shim that works may have.
+func Counted(count int, name string, quotes ...event.Quote) (e event.Event, ok bool) {
+	return newFact(count, name, quotes...), count >= least
+}
+
+func newFact(count int, name string, quotes ...event.Quote) event.Event {
+	e, _ := facts.New("shim.children", strconv.Itoa(count))
+	e.AddFields(event.FieldProgram.Text(name))
+	e.Component, e.Source, e.Evidence = "shim", facts.Processes, quotes
+	return e
 }

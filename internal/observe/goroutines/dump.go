@@ -657,7 +657,7 @@ func (o *dumpObserver) waitOf(g *stackdump.Goroutine) (doing, rpc string, frame 
 				last = frameWith(g, last+1, part)
 			}
 		}
-		if last < 0 || !strings.HasPrefix(state, w.state) || w.lock && !scan.ContainsAny(state, mutexStates) {
+		if last < 0 || !strings.HasPrefix(state, w.state) || w.lock && !waitsForMutex(g, state) {
 			continue
 		}
 		if receiver := w.frames[0]; strings.HasSuffix(receiver, ").") {
@@ -671,6 +671,12 @@ func (o *dumpObserver) waitOf(g *stackdump.Goroutine) (doing, rpc string, frame 
 		return w.doing, rpc, first, w.guess
 	}
 	return "", "", -1, false
+}
+
+// waitsForMutex says that a goroutine waits for a lock. Up to Go 1.19 its state is then that of one
+// that waits for the end of others, too.
+func waitsForMutex(g *stackdump.Goroutine, state string) bool {
+	return scan.ContainsAny(state, mutexStates) && frameWith(g, 0, "sync.(*WaitGroup).Wait") < 0
 }
 
 // requestOf is the request that a goroutine serves inside of a function: the method of one of the

@@ -97,9 +97,12 @@ var waits = []struct {
 	{doing: "umount", frames: []string{"unix.Unmount", "mount."}},
 	{doing: "umount", frames: []string{"syscall.Unmount", "mount."}},
 	{doing: "umount", frames: []string{"unix.Unmount", "overlay2.(*Driver)."}},
+	{doing: "snapshot-lock", frames: []string{"metadata.(*snapshotter)."}, lock: true},
 	{doing: "bolt-sync", frames: []string{"bolt.fdatasync"}}, // go.etcd.io/bbolt, boltdb/bolt
 	{doing: "bolt-lock", frames: []string{"bolt.(*DB).beginRWTx"}, lock: true},
 	{doing: "bolt-lock", frames: []string{"metadata.(*DB)."}, lock: true},
+	// containerd collects garbage under the lock of a snapshotter (metadata/snapshot.go)
+	{doing: "snapshot-gc", frames: []string{"metadata.(*snapshotter).garbageCollect"}},
 	{doing: "nri-sync", frames: []string{"nri.(*local).syncPlugin"}, lock: true},
 	{doing: "nri-update", frames: []string{"nri.(*local).updateFromPlugin"}, lock: true},
 	{doing: "nri-block", frames: []string{"adaptation.(*Adaptation).BlockPluginSync"}, lock: true},

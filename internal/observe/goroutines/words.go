@@ -70,6 +70,8 @@ var doingTexts = map[string]string{
 	"exec":            "waiting for the end of a command in a container",
 	"bolt-sync":       "waiting in fdatasync of its database",
 	"bolt-lock":       "waiting to write into its database",
+	"snapshot-gc":     "removing snapshots that nothing uses",
+	"snapshot-lock":   "waiting for containerd's lock of a snapshotter",
 	"nri-sync":        "waiting for containerd's NRI lock",
 	"nri-update":      "waiting for containerd's NRI lock",
 	"nri-lock":        "waiting for containerd's NRI lock",

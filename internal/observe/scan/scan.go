@@ -51,6 +51,9 @@ func Duration(s, before, after string) (time.Duration, bool) {
 	return d, err == nil && d >= 0
 }
 
+// Clip bounds a text that goes into a field, in bytes; the evidence has all of it.
+func Clip(text string) string { return text[:min(len(text), 500)] }
+
 // Version is the leading "1.22.3" or "1.0.0-rc93" of s, without its v; empty when there is none.
 // What a vendor adds is dropped.
 func Version(s string) string {
@@ -122,6 +125,16 @@ func FindID(s string) string {
 		i += n
 	}
 	return ""
+}
+
+// UID is a word that is the id of an object of Kubernetes, as 7a3fd6c9-2b1e-4d5b-9f57-0a2a7f5b3b8c;
+// empty for any other word.
+func UID(word string) string {
+	const length = 36
+	if len(word) != length || strings.Count(word, "-") != 4 || strings.Trim(word, "0123456789abcdef-") != "" {
+		return ""
+	}
+	return word
 }
 
 // PodUID is the pod that a cgroup belongs to: kubepods/besteffort/pod1234-…,

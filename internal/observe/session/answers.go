@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/children"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse"
@@ -80,6 +81,23 @@ func sumKinds(answer []event.Quote) (sum int, most event.Quote, program string) 
 		program = ""
 	}
 	return sum, most, program
+}
+
+// childrenOf is a command that lists the children of one process.
+var childrenOf = regexp.MustCompile(`\bps\b.* --ppid\b|\bpgrep\b.* -P ?\$?\(?\d*`)
+
+// appendChildren adds how many children of one name a shim has, of a row such as
+// "1388 /bin/bash -c /scripts/ready.sh". That the process is a shim the command says.
+func appendChildren(dst []event.Event, command string, quotes ...event.Quote) []event.Event {
+	m := kindRow.FindStringSubmatch(quotes[len(quotes)-1].Text)
+	if m == nil || !strings.Contains(command, "shim") {
+		return dst
+	}
+	number, _ := strconv.Atoi(m[1])
+	if e, ok := children.Counted(number, path.Base(strings.Fields(m[2])[0]), quotes...); ok {
+		dst = append(dst, e)
+	}
+	return dst
 }
 
 // isProgram tells the name of a program from a pid, and from a row of several words.
@@ -161,12 +179,18 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 		c.counts.add(count{command: command, number: n}, s.Quote, answer[0])
 	}
 	if counting := findKindCount(command); counting != "" {
-		if sum, most, program := sumKinds(answer); sum > 0 {
+		sum, most, program := sumKinds(answer)
+		switch {
+		case sum == 0:
+		case childrenOf.MatchString(counting):
+			all = appendChildren(all, counting, s.Quote, most)
+		default:
 			c.counts.add(count{command: counting, number: sum, program: program}, s.Quote, most)
 		}
 	}
 	if e, ok := c.frozenCgroup(command, s); ok {
 		all = append(all, e)
 	}
+	all = append(all, readCrowds(command, s, answer)...)
 	return append(append(all, suspendedVolumes(command, s.Quote, answer)...), readRows(command, s.Quote, answer)...)
 }

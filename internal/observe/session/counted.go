@@ -31,6 +31,7 @@ var numbers = []struct {
 	{regexp.MustCompile(`\bmount\b|/proc/\w+/mount(s|info)|/proc/mounts|\bfindmnt\b|/etc/mtab`), "counted.mounts", 5000},
 	{regexp.MustCompile(`\bip\s+(-\w+\s+)*(l|link|a|addr|address)\b|/sys/class/net\b|\bifconfig\b.*-a`), "counted.interfaces", 2000},
 	{regexp.MustCompile(`/sys/fs/cgroup\b`), "counted.cgroups", 10000},
+	{regexp.MustCompile(`/var/lib/cni/networks/`), "counted.addresses", 200},
 	{regexp.MustCompile(`\b(docker|crictl|nerdctl)\b.*\b(ps|pods)\b|\bctr\b.*\b(c|containers|t|task|tasks)\b`), "counted.containers", 1000},
 }
 

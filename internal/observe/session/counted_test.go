@@ -31,6 +31,7 @@ func TestCounted(t *testing.T) {
 		{"ps -ef | grep '[d]efunct' | wc -l", 2041},
 		{"ps aux | grep -c containerd-shim", 812},
 		{"pgrep -f containerd-shim-runc-v2 | wc -l", 812},
+		{"ls /var/lib/cni/networks/cbr0 | wc -l", 255},
 		{"ls /proc/$(pgrep -x containerd)/task | wc -l", 10021},
 		{"ls /proc/1203/fd | wc -l", 65530},
 		{"lsof -n -p 1203 | wc -l", 65541},

@@ -51,9 +51,6 @@ var clients = []struct {
 	{"ip", "kernel", nil},
 }
 
-// maxCommand bounds what is kept of a command, in bytes.
-const maxCommand = 500
-
 // slowAnswer is how long a command takes whose daemon does not answer as it should. Clients of a
 // busy one wait for seconds.
 const slowAnswer = time.Minute
@@ -102,13 +99,16 @@ func eventOfHung(command string, took time.Duration, quotes ...event.Quote) (e e
 		return event.Event{}, false
 	}
 	program := words[0][strings.LastIndexByte(words[0], '/')+1:]
+	if i := slices.IndexFunc(words, func(w string) bool { return strings.ContainsAny(w, "<>") }); i > 0 {
+		words = words[:i] // where its output goes to
+	}
 	for _, c := range clients {
 		if c.program != program || c.asks != nil && !asksOnce(words[1:], c.asks) || waitsOnPurpose(program, words[1:]) {
 			continue
 		}
 		e = event.New(
 			event.KindCommandHung, strings.Join(words[:min(len(words), 3)], " ")+" does not come back",
-			event.FieldCommand.Text(strings.TrimSpace(command[:min(len(command), maxCommand)])), event.FieldProgram.Text(program),
+			event.FieldCommand.Text(strings.TrimSpace(scan.Clip(command))), event.FieldProgram.Text(program),
 		)
 		if took > 0 {
 			e.AddFields(event.FieldTook.Duration(took))

@@ -38,7 +38,7 @@ const muchStolen = 30
 
 // takeSystem takes the line above the listings, which has the date.
 func (a *activity) takeSystem(e *snapshots.Datum) {
-	a.date = sarDate(column(e, "date"), path.Base(e.Pos.File))
+	a.date = sarDate(e.Column("date"), path.Base(e.Pos.File))
 	a.before, a.latest = "", ""
 }
 
@@ -102,7 +102,7 @@ func (a *activity) moment(clock string) event.Time {
 }
 
 func (a *activity) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
-	clock := column(e, "time")
+	clock := e.Column("time")
 	if clock == "Average:" {
 		return dst
 	}
@@ -113,24 +113,24 @@ func (a *activity) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 		return a.appendDevice(dst, e)
 	}
 	if cpu, ok := e.Field("CPU"); !ok || cpu == "all" {
-		a.noteWorst("cpu.iowait-percent", column(e, "%iowait"), 1, e)
-		a.noteWorst("cpu.steal-percent", column(e, "%steal"), 1, e)
-		a.noteStolen(column(e, "%steal"), e)
+		a.noteWorst("cpu.iowait-percent", e.Column("%iowait"), 1, e)
+		a.noteWorst("cpu.steal-percent", e.Column("%steal"), 1, e)
+		a.noteStolen(e.Column("%steal"), e)
 	}
-	a.noteWorst("node.uninterruptible", column(e, "blocked"), 1, e)
-	if a.noteWorst("node.load", column(e, "ldavg-1"), 1, e) {
-		a.load = column(e, "ldavg-1") + " " + column(e, "ldavg-5") + " " + column(e, "ldavg-15")
+	a.noteWorst("node.uninterruptible", e.Column("blocked"), 1, e)
+	if a.noteWorst("node.load", e.Column("ldavg-1"), 1, e) {
+		a.load = e.Column("ldavg-1") + " " + e.Column("ldavg-5") + " " + e.Column("ldavg-15")
 	}
-	free, err := decimal(column(e, "kbmemfree"))
-	used, err2 := decimal(column(e, "kbmemused"))
-	available, err3 := decimal(column(e, "kbavail"))
+	free, err := decimal(e.Column("kbmemfree"))
+	used, err2 := decimal(e.Column("kbmemused"))
+	available, err3 := decimal(e.Column("kbavail"))
 	if err == nil && err2 == nil && err3 == nil && free+used > 0 {
 		a.noteWorst("memory.available-percent", strconv.Itoa(int(available/(free+used)*100)), -1, e)
 	}
-	a.noteWorst("node.threads", column(e, "plist-sz"), 1, e)
-	if n, err := decimal(column(e, "plist-sz")); err == nil && len(dst) < maxListed {
+	a.noteWorst("node.threads", e.Column("plist-sz"), 1, e)
+	if n, err := decimal(e.Column("plist-sz")); err == nil && len(dst) < maxListed {
 		if at := a.moment(clock); at.Known { // processes and threads, as /proc/loadavg counts them
-			dst = append(dst, facts.NewReading(facts.Node, facts.OfThreads, n, at, quoteOf(e)))
+			dst = append(dst, facts.NewReading(facts.Node, facts.OfThreads, n, at, e.Quote()))
 		}
 	}
 	return dst
@@ -146,12 +146,12 @@ func (a *activity) noteStolen(value string, e *snapshots.Datum) {
 	if n := len(a.stolen); n > 0 && a.stolen[n-1].until == a.before {
 		last := &a.stolen[n-1]
 		if last.to, last.until = to, a.latest; percent > last.worst {
-			last.worst, last.quote = percent, quoteOf(e)
+			last.worst, last.quote = percent, e.Quote()
 		}
 		return
 	}
 	if len(a.stolen) < maxListed {
-		a.stolen = append(a.stolen, stolenTime{from, to, a.latest, percent, quoteOf(e)})
+		a.stolen = append(a.stolen, stolenTime{from, to, a.latest, percent, e.Quote()})
 	}
 }
 
@@ -166,7 +166,7 @@ func (a *activity) noteWorst(fact, value string, sign float64, e *snapshots.Datu
 	if a.worst == nil {
 		a.worst, a.quotes = map[string]float64{}, map[string]event.Quote{}
 	}
-	a.worst[fact], a.quotes[fact] = v, quoteOf(e)
+	a.worst[fact], a.quotes[fact] = v, e.Quote()
 	return true
 }
 

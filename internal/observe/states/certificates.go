@@ -40,7 +40,7 @@ func (c *certificate) takeDatum(dst []event.Event, e *snapshots.Datum) []event.E
 		if err != nil || !strings.Contains(path.Base(c.file), "client") {
 			return dst
 		}
-		c.until, c.quote = until, quoteOf(e)
+		c.until, c.quote = until, e.Quote()
 		return addFact(dst, facts.Node, "kubelet.certificate-expires", c.printUntil(), e)
 	case "read":
 		return c.appendExpired(dst, e.Value)

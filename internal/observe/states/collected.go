@@ -46,13 +46,13 @@ func (c *collected) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Eve
 	}
 	switch e.Path[0] {
 	case "bundle":
-		c.taken.Node = column(e, "node")
+		c.taken.Node = e.Column("node")
 		for _, f := range [...][2]string{{"node", "node.name"}, {"tool", "collect.version"}} {
-			dst = addFact(dst, facts.Collected, f[1], column(e, f[0]), e)
+			dst = addFact(dst, facts.Collected, f[1], e.Column(f[0]), e)
 		}
 		dst = addFact(dst, facts.Collected, "collect.sealed", describeEnd(e), e)
 		for _, name := range facts.FleetFacts {
-			dst = addFact(dst, facts.Collected, "node."+name, column(e, "fleet."+name), e)
+			dst = addFact(dst, facts.Collected, "node."+name, e.Column("fleet."+name), e)
 		}
 	case "rpc":
 		return c.takeCall(dst, e)
@@ -64,12 +64,12 @@ func (c *collected) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Eve
 
 // describeEnd says why a bundle is incomplete and what it lacks; empty when it is whole.
 func describeEnd(e *snapshots.Datum) string {
-	why, missing := column(e, "sealed"), strings.Fields(column(e, "missing"))
+	why, missing := e.Column("sealed"), strings.Fields(e.Column("missing"))
 	if why == "" {
 		return ""
 	}
 	text := "collect stopped"
-	if after, err := strconv.ParseFloat(column(e, "sealed_after"), 64); err == nil && after > 0 && after < 1e6 {
+	if after, err := strconv.ParseFloat(e.Column("sealed_after"), 64); err == nil && after > 0 && after < 1e6 {
 		text += fmt.Sprintf(" after %s", time.Duration(after*float64(time.Second)).Round(100*time.Millisecond))
 	} else if len(missing) > 0 {
 		text = "collect left something out"
@@ -87,28 +87,28 @@ func describeEnd(e *snapshots.Datum) string {
 
 // takeItem is a thing that was not got, or not whole.
 func (c *collected) takeItem(dst []event.Event, e *snapshots.Datum) []event.Event {
-	outcome := column(e, "outcome")
-	c.taken.addItem(column(e, "name"), parseStamp(column(e, "start")))
-	runtime := sockets[column(e, "name")]
+	outcome := e.Column("outcome")
+	c.taken.addItem(e.Column("name"), parseStamp(e.Column("start")))
+	runtime := sockets[e.Column("name")]
 	absent := outcome == "absent" && runtime != ""
 	if !absent && !slices.Contains(keptOutcomes, outcome) {
 		return dst
 	}
 	ev := event.Event{
 		Kind: event.KindCollectItem, Component: "node", Source: facts.Collected,
-		Evidence: []event.Quote{quoteOf(e)},
+		Evidence: []event.Quote{e.Quote()},
 	}
-	ev.Start, ev.End = parseStamp(column(e, "start")), parseStamp(column(e, "end"))
+	ev.Start, ev.End = parseStamp(e.Column("start")), parseStamp(e.Column("end"))
 	ev.Open = absent || outcome == "timeout" || outcome == "stuck"
-	name := column(e, "name")
+	name := e.Column("name")
 	if outcome == "timeout" && isOfKubelet(name) {
 		ev.Component = "kubelet"
 	}
 	ev.Fields = []event.Field{event.FieldItem.Text(name), event.FieldOutcome.Text(outcome)}
 	for _, f := range [...]event.Key{event.FieldWhy, event.FieldWchan, event.FieldDropped} {
-		ev.AddText(f, column(e, string(f)))
+		ev.AddText(f, e.Column(string(f)))
 	}
-	if waits, _ := kernelwait.Of(functionsOf(column(e, "stack")), column(e, "wchan")); waits != "" && ev.Open {
+	if waits, _ := kernelwait.Of(functionsOf(e.Column("stack")), e.Column("wchan")); waits != "" && ev.Open {
 		ev.AddFields(event.FieldWaits.Text(waits))
 	}
 	if absent {
@@ -117,10 +117,10 @@ func (c *collected) takeItem(dst []event.Event, e *snapshots.Datum) []event.Even
 		return append(dst, ev)
 	}
 	ev.Text = "collecting " + name + ": " + outcome
-	if why := column(e, "why"); why != "" {
+	if why := e.Column("why"); why != "" {
 		ev.Text += ", " + why
 	}
-	if wchan := column(e, "wchan"); wchan != "" {
+	if wchan := e.Column("wchan"); wchan != "" {
 		ev.Text += "; the reader waited in " + wchan
 	}
 	return append(dst, ev)
@@ -133,35 +133,35 @@ func isOfKubelet(item string) bool {
 
 // takeCall is one question and its answer, or its silence.
 func (c *collected) takeCall(dst []event.Event, e *snapshots.Datum) []event.Event {
-	start, endpoint, method := parseStamp(column(e, "start")), column(e, "endpoint"), column(e, "method")
-	seconds, err := strconv.ParseFloat(column(e, "seconds"), 64)
+	start, endpoint, method := parseStamp(e.Column("start")), e.Column("endpoint"), e.Column("method")
+	seconds, err := strconv.ParseFloat(e.Column("seconds"), 64)
 	if !start.Known || err != nil || seconds < 0 || seconds > 1e6 {
 		return dst
 	}
 	took := time.Duration(seconds * float64(time.Second))
-	failure := column(e, "error")
+	failure := e.Column("error")
 	refused := isRefusal(failure)
-	answered := refused || column(e, "answered") == "true"
+	answered := refused || e.Column("answered") == "true"
 	ev := event.Event{
-		Kind: event.KindCollectRPC, Component: daemonOf(column(e, "api"), endpoint, method),
-		Source: facts.Collected, Evidence: []event.Quote{quoteOf(e)},
+		Kind: event.KindCollectRPC, Component: daemonOf(e.Column("api"), endpoint, method),
+		Source: facts.Collected, Evidence: []event.Quote{e.Quote()},
 		Start: start, End: event.Time{T: start.T.Add(took), Prec: start.Prec, Known: true}, Open: !answered,
-		IDs: event.IDs{Container: column(e, "container"), Sandbox: column(e, "sandbox")},
+		IDs: event.IDs{Container: e.Column("container"), Sandbox: e.Column("sandbox")},
 		Fields: []event.Field{
-			event.FieldAPI.Text(column(e, "api")), event.FieldMethod.Text(method),
+			event.FieldAPI.Text(e.Column("api")), event.FieldMethod.Text(method),
 			event.FieldAnswered.Bool(answered), event.FieldEndpoint.Text(endpoint),
 		},
 	}
-	if column(e, "api") == "dbus" {
+	if e.Column("api") == "dbus" {
 		ev.AddFields(
 			event.FieldMember.Text(method[strings.LastIndexByte(method, '.')+1:]),
 			event.FieldPrivate.Bool(strings.HasSuffix(endpoint, privateBus)),
 		)
 	}
-	if ready, _, _ := strings.Cut(column(e, "detail.NetworkReady"), " "); ready != "" {
+	if ready, _, _ := strings.Cut(e.Column("detail.NetworkReady"), " "); ready != "" {
 		ev.AddFields(event.FieldNetwork.Bool(ready == "true"))
 	}
-	if deadline, err := strconv.ParseFloat(column(e, "deadline"), 64); err == nil && deadline < 1e6 {
+	if deadline, err := strconv.ParseFloat(e.Column("deadline"), 64); err == nil && deadline < 1e6 {
 		ev.AddFields(event.FieldDeadline.Duration(time.Duration(deadline * float64(time.Second))))
 	}
 	ev.AddText(event.FieldError, failure)

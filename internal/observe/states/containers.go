@@ -53,7 +53,7 @@ func (c *containerObjects) takeDatum(dst []event.Event, e *snapshots.Datum) []ev
 			Kind: event.KindContainerState, Component: "node", Source: facts.Node,
 			Text:     "container " + scan.Short(c.id) + " is in the state " + e.Value,
 			Fields:   []event.Field{event.FieldState.Text(state), event.FieldName.Text(c.name)},
-			Evidence: []event.Quote{quoteOf(e)},
+			Evidence: []event.Quote{e.Quote()},
 		}
 		ev.IDs.Container, ev.IDs.Sandbox = c.id, c.sandbox
 		return append(dst, ev)

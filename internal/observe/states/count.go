@@ -38,7 +38,7 @@ func (x *exporter) addSample(name string, v float64, e *snapshots.Datum) {
 		x.values, x.quotes = map[string]float64{}, map[string]event.Quote{}
 	}
 	if _, seen := x.values[name]; !seen || v > x.most {
-		x.quotes[name], x.most = quoteOf(e), v
+		x.quotes[name], x.most = e.Quote(), v
 	}
 	x.values[name] += v
 }
@@ -77,7 +77,7 @@ func (l *rlimit) takeDatum(e *snapshots.Datum) {
 	case "maxpid":
 		l.limit = v
 	case "curproc":
-		l.current, l.quote = v, quoteOf(e)
+		l.current, l.quote = v, e.Quote()
 	}
 }
 

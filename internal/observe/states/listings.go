@@ -8,6 +8,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/systemd"
+	"github.com/plegdiag/plegdiag/internal/observe/processes"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/observe/tasks"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
@@ -22,7 +23,7 @@ type listings struct {
 	header    event.Quote
 	headed    bool       // the listing has a header; else header is its first row
 	at        event.Time // when the listing was made, as a line before it says; zero when none does
-	processes processes
+	processes processes.Listing
 	tools     toolListing
 	units     unitCounts
 	daemons   listedUnits
@@ -41,7 +42,7 @@ func (t *listings) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Even
 		if at, ok := stamp.Date(e.Text); ok {
 			t.at = at
 		} else if t.kind == "ps" {
-			t.processes.extendRow(e)
+			t.processes.ExtendRow(e)
 		}
 		return dst
 	}
@@ -54,7 +55,7 @@ func (t *listings) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Even
 	if len(e.Path) > 0 {
 		dst = t.endListing(dst)
 		t.headed = true
-		t.kind, t.header = e.Value, quoteOf(e)
+		t.kind, t.header = e.Value, e.Quote()
 		if source := tableSources[t.kind]; source != "" {
 			t.snapshot.sources[source] = true
 		}
@@ -75,7 +76,7 @@ func (t *listings) takeBareRow(dst []event.Event, e *snapshots.Datum) []event.Ev
 	case "system":
 		t.activity.takeSystem(e)
 		t.snapshot.sources[facts.Node] = true
-		return addFact(dst, facts.Node, "kernel.version", column(e, "release"), e)
+		return addFact(dst, facts.Node, "kernel.version", e.Column("release"), e)
 	case "memory":
 		t.snapshot.sources[facts.Node] = true
 		return t.takeTopMemory(dst, e)
@@ -92,13 +93,13 @@ func (t *listings) takeBareRow(dst []event.Event, e *snapshots.Datum) []event.Ev
 	}
 	if t.kind != "ps" || t.headed {
 		dst = t.endListing(dst)
-		t.kind, t.headed, t.header = "ps", false, quoteOf(e)
+		t.kind, t.headed, t.header = "ps", false, e.Quote()
 		t.snapshot.sources[facts.Processes] = true
 	}
 	if e.Path[0] != "tree" {
-		return t.processes.takeRow(dst, e)
+		return t.processes.TakeRow(dst, e)
 	}
-	t.processes.part = true // a tree of pstree is without the kernel's threads, one of control groups without all threads
+	t.processes.Part = true // a tree of pstree is without the kernel's threads, one of control groups without all threads
 	all := e.Fields
 	for len(all) > 0 {
 		n := 1
@@ -108,7 +109,7 @@ func (t *listings) takeBareRow(dst []event.Event, e *snapshots.Datum) []event.Ev
 		one := *e
 		one.Fields, all = all[:n], all[n:]
 		if _, thread := one.Field("TID"); !thread { // a tree shows no states
-			dst = t.processes.takeRow(dst, &one)
+			dst = t.processes.TakeRow(dst, &one)
 		}
 	}
 	return dst
@@ -118,7 +119,7 @@ func (t *listings) takeBareRow(dst []event.Event, e *snapshots.Datum) []event.Ev
 func (t *listings) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
 	switch t.kind {
 	case "ps":
-		return t.processes.takeRow(dst, e)
+		return t.processes.TakeRow(dst, e)
 	case "df":
 		return appendFileSystem(dst, e)
 	case "free":
@@ -127,7 +128,7 @@ func (t *listings) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event 
 		t.units.countUnit(e)
 		t.daemons.takeRow(e, t.at)
 	case "events":
-		k := rowEvent(e.Fields, quoteOf(e), t.at)
+		k := rowEvent(e.Fields, e.Quote(), t.at)
 		return t.nodes.appendEvent(dst, &k)
 	case "nodes":
 		return t.nodes.appendListedNode(dst, e)
@@ -155,10 +156,10 @@ var tableSources = map[string]string{
 
 // endListing finishes the listing at hand.
 func (t *listings) endListing(dst []event.Event) []event.Event {
-	dst = t.processes.finishListing(dst, t.header, t.at)
+	dst = t.processes.Finish(dst, t.header, t.at)
 	dst = t.daemons.finishListing(t.units.finishListing(dst, t.header, t.at))
 	dst = t.tools.finishListing(dst, t.kind, t.header)
-	t.processes, t.units, t.daemons, t.tools = processes{}, unitCounts{}, listedUnits{}, toolListing{}
+	t.processes, t.units, t.daemons, t.tools = processes.Listing{}, unitCounts{}, listedUnits{}, toolListing{}
 	return dst
 }
 
@@ -169,8 +170,8 @@ func (t *listings) finishFile(dst []event.Event) []event.Event {
 
 // appendFileSystem is a row of df or df -i.
 func appendFileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
-	target, source := column(e, "Mounted on"), column(e, "Filesystem")
-	ev := event.Event{Kind: event.KindFileSystem, Component: "node", Source: facts.Node, Evidence: []event.Quote{quoteOf(e)}}
+	target, source := e.Column("Mounted on"), e.Column("Filesystem")
+	ev := event.Event{Kind: event.KindFileSystem, Component: "node", Source: facts.Node, Evidence: []event.Quote{e.Quote()}}
 	ev.Fields = []event.Field{event.FieldTarget.Text(target), event.FieldSource.Text(source)}
 	told := false
 	for _, c := range [...]struct {
@@ -203,11 +204,11 @@ var imageRoots = []string{"/snap/", "/var/lib/snapd/snap/", "/media/", "/cdrom"}
 // but the share needs none.
 func appendFreeMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
 	available, told := e.Field("available")
-	t, a := freeSize(column(e, "total")), freeSize(available)
+	t, a := freeSize(e.Column("total")), freeSize(available)
 	if cached, old := e.Field("cached"); old && !told { // up to procps 3.3.9
-		a, told = freeSize(column(e, "free"))+freeSize(column(e, "buffers"))+freeSize(cached), true
+		a, told = freeSize(e.Column("free"))+freeSize(e.Column("buffers"))+freeSize(cached), true
 	}
-	if column(e, "") != "Mem:" || !told || available == "" && a == 0 {
+	if e.Column("") != "Mem:" || !told || available == "" && a == 0 {
 		return dst
 	}
 	if strings.ContainsAny(available, "KMGT") {
@@ -220,8 +221,8 @@ func appendFreeMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
 // the second; top up to procps 3.3.9 does not estimate it, and says what is free, and what is kept
 // of files, which is at most as much.
 func (t *listings) takeTopMemory(dst []event.Event, e *snapshots.Datum) []event.Event {
-	size := func(name string) float64 { return freeSize(strings.ToUpper(column(e, name))) }
-	if column(e, "of") == "Mem" {
+	size := func(name string) float64 { return freeSize(strings.ToUpper(e.Column(name))) }
+	if e.Column("of") == "Mem" {
 		t.memory = topMemory{size("total"), size("free") + size("buffers")}
 		return dst
 	}
@@ -280,7 +281,7 @@ type unitCounts struct {
 var countedTypes = []string{"scope", "mount", "service", "device"}
 
 func (u *unitCounts) countUnit(e *snapshots.Datum) {
-	name, state := column(e, "UNIT"), column(e, "ACTIVE")
+	name, state := e.Column("UNIT"), e.Column("ACTIVE")
 	if state == "failed" {
 		u.failed++
 	}

@@ -10,16 +10,16 @@ import (
 
 // takeTask notes a container of ctr task ls, runc list or crictl ps. docker ps shows no STATE.
 func (t *listings) takeTask(e *snapshots.Datum) {
-	task := tasks.Task{Quote: quoteOf(e), At: t.at}
-	switch id, state := column(e, "TASK", "ID"), column(e, "STATUS"); {
-	case column(e, "STATE") != "":
-		task.Container, task.State = column(e, "CONTAINER", "CONTAINER ID"), column(e, "STATE")
-	case column(e, "TASK") != "":
+	task := tasks.Task{Quote: e.Quote(), At: t.at}
+	switch id, state := e.Column("TASK", "ID"), e.Column("STATUS"); {
+	case e.Column("STATE") != "":
+		task.Container, task.State = e.Column("CONTAINER", "CONTAINER ID"), e.Column("STATE")
+	case e.Column("TASK") != "":
 		task.Container, task.By, task.State = id, tasks.Containerd, state
 	default:
 		task.Container, task.By, task.State = id, tasks.Runtime, state
 	}
-	task.PID, _ = strconv.Atoi(column(e, "PID"))
+	task.PID, _ = strconv.Atoi(e.Column("PID"))
 	if task.Container != "" && len(t.tasks) < maxListed {
 		t.tasks = append(t.tasks, task)
 	}
@@ -37,7 +37,7 @@ func (o *objects) takeRuntimeState(e *snapshots.Datum) {
 	case e.Path[0] == "id" && o.stated.By == tasks.Runtime:
 		o.stated.Container = e.Value
 	case e.Path[0] == "status" && o.stated.Container != "":
-		o.stated.State, o.stated.Quote = e.Value, quoteOf(e)
+		o.stated.State, o.stated.Quote = e.Value, e.Quote()
 		o.tasks = append(o.tasks, o.stated)
 		o.stated = tasks.Task{}
 	}

@@ -82,7 +82,7 @@ func (m *metrics) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 	name := e.Path[0]
 	if name == "kubernetes_build_info" {
 		// the latter up to 1.18
-		return addFact(dst, facts.Metrics, "kubelet.version", scan.Version(column(e, "git_version", "gitVersion")), e)
+		return addFact(dst, facts.Metrics, "kubelet.version", scan.Version(e.Column("git_version", "gitVersion")), e)
 	}
 	v, err := strconv.ParseFloat(e.Value, 64)
 	if err != nil || math.IsNaN(v) {
@@ -101,9 +101,9 @@ func (m *metrics) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 
 // addSample adds a value to its series.
 func (m *metrics) addSample(name string, v float64, e *snapshots.Datum) {
-	operation := column(e, "operation_type")
+	operation := e.Column("operation_type")
 	if part := operationCounts[name]; part != "" {
-		m.seriesOf("operation", operation).setValue(part, v, quoteOf(e))
+		m.seriesOf("operation", operation).setValue(part, v, e.Quote())
 		return
 	}
 	base, part := name, "quantile"
@@ -119,19 +119,19 @@ func (m *metrics) addSample(name string, v float64, e *snapshots.Datum) {
 	s := m.seriesOf(d.name, operation)
 	switch part {
 	case "bucket":
-		if bound, err := strconv.ParseFloat(column(e, "le"), 64); err == nil && len(s.buckets) < 200 {
-			s.buckets = append(s.buckets, bucket{bound, v, quoteOf(e)})
+		if bound, err := strconv.ParseFloat(e.Column("le"), 64); err == nil && len(s.buckets) < 200 {
+			s.buckets = append(s.buckets, bucket{bound, v, e.Quote()})
 		}
 		return
 	case "sum":
 		v *= d.unit
 	case "quantile":
-		if column(e, "quantile") != "0.99" {
+		if e.Column("quantile") != "0.99" {
 			return
 		}
 		v, part = v*d.unit, "p99"
 	}
-	s.setValue(part, v, quoteOf(e))
+	s.setValue(part, v, e.Quote())
 }
 
 func (m *metrics) seriesOf(name, operation string) *series {

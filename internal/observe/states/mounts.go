@@ -32,7 +32,7 @@ func (m *masks) notePath(target string, e *snapshots.Datum) {
 		return
 	}
 	if m.paths == nil {
-		m.paths, m.first = map[string]bool{}, quoteOf(e)
+		m.paths, m.first = map[string]bool{}, e.Quote()
 	}
 	m.paths[target] = true
 }
@@ -74,7 +74,7 @@ func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 		return dst
 	}
 	if m.all++; m.all == 1 {
-		m.first = quoteOf(e)
+		m.first = e.Quote()
 	}
 	fstype, _ := e.Field("fstype")
 	options, _ := e.Field("options")
@@ -84,7 +84,7 @@ func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 			event.KindReadOnly, "the file system at "+e.Path[0]+" ("+name+") is read-only",
 			event.FieldDevice.Text(name), event.FieldTarget.Text(e.Path[0]),
 		)
-		ev.Component, ev.Source, ev.Evidence = "node", facts.Mounts, []event.Quote{quoteOf(e)}
+		ev.Component, ev.Source, ev.Evidence = "node", facts.Mounts, []event.Quote{e.Quote()}
 		ev.Open = true // until somebody mounts it again
 		dst = append(dst, ev)
 	}
@@ -107,12 +107,20 @@ func (m *mounts) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event 
 	}
 	target := e.Path[0]
 	ev := event.Event{
-		Kind: event.KindMount, Component: "node", Source: facts.Mounts, Evidence: []event.Quote{quoteOf(e)},
+		Kind: event.KindMount, Component: "node", Source: facts.Mounts, Evidence: []event.Quote{e.Quote()},
 		Text: fstype + " at " + target,
 	}
 	ev.Fields = []event.Field{
 		event.FieldFSType.Text(fstype), event.FieldTarget.Text(target), event.FieldSource.Text(source),
 		event.FieldVolatile.Bool(volatile), event.FieldNetwork.Bool(network),
+	}
+	if server, _, named := strings.Cut(source, ":"); named && network {
+		ev.AddFields(event.FieldServer.Text(server))
+	}
+	// /var/lib/kubelet/pods/UID/volumes/kubernetes.io~nfs/NAME
+	if _, rest, ok := strings.Cut(target, "/pods/"); ok {
+		uid, _, _ := strings.Cut(rest, "/volume")
+		ev.IDs.PodUID = scan.UID(uid)
 	}
 	// docker's and CRI-O's paths hold the id of a layer
 	if strings.Contains(target, "/io.containerd.runtime.") {

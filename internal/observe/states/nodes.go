@@ -86,7 +86,7 @@ func (n *nodes) addNode(name string, e *snapshots.Datum) {
 		return
 	}
 	n.addName(name)
-	n.hosts = facts.Append(n.hosts, facts.Kubernetes, "node.name", name, quoteOf(e))
+	n.hosts = facts.Append(n.hosts, facts.Kubernetes, "node.name", name, e.Quote())
 }
 
 // addHint notes a node that the file may be about: that of a described pod (node-1/10.0.0.7,
@@ -96,7 +96,7 @@ func (n *nodes) addHint(value string, e *snapshots.Datum) {
 	if strings.ContainsAny(name, "<> ") || len(n.hints) == maxListed { // <none>
 		return
 	}
-	n.hints = facts.Append(n.hints, facts.Kubernetes, "node.name", name, quoteOf(e))
+	n.hints = facts.Append(n.hints, facts.Kubernetes, "node.name", name, e.Quote())
 }
 
 // appendHint appends the node of the hints if they agree, and the file names no other.
@@ -164,10 +164,10 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	n.listed++
 	e := event.Event{
 		Kind: event.KindKubeEvent, Component: "kubernetes", Source: facts.Kubernetes, Start: k.first,
-		Evidence: k.quotes, Text: k.reason + k.describe() + ": " + clipText(k.message),
+		Evidence: k.quotes, Text: k.reason + k.describe() + ": " + scan.Clip(k.message),
 	}
 	if node && strings.HasSuffix(k.message, " status is now: "+k.reason) { // the message says the reason
-		e.Text = clipText(k.message)
+		e.Text = scan.Clip(k.message)
 	}
 	if e.Start.IsZero() {
 		e.Start = k.last
@@ -177,7 +177,7 @@ func (n *nodes) appendEvent(dst []event.Event, k *kubeEvent) []event.Event {
 	}
 	e.Fields = []event.Field{
 		event.FieldReason.Text(k.reason), event.FieldObject.Text(k.kind), event.FieldName.Text(k.name),
-		event.FieldMessage.Text(clipText(k.message)), event.FieldType.Text(k.level),
+		event.FieldMessage.Text(scan.Clip(k.message)), event.FieldType.Text(k.level),
 		event.FieldFrom.Text(k.from),
 	}
 	if c, err := strconv.Atoi(k.count); err == nil {
@@ -377,7 +377,7 @@ func (c *condition) appendEvents(dst []event.Event, ours bool) []event.Event {
 	}
 	e.Fields = []event.Field{
 		event.FieldNode.Text(c.node), event.FieldCondition.Text(c.kind), event.FieldStatus.Text(c.status),
-		event.FieldReason.Text(c.reason), event.FieldMessage.Text(clipText(c.message)),
+		event.FieldReason.Text(c.reason), event.FieldMessage.Text(scan.Clip(c.message)),
 	}
 	of := ""
 	if c.node != "" {
@@ -531,10 +531,10 @@ func relativeAge(s string) (d time.Duration, ok bool) {
 // appendListedNode is a row of kubectl get nodes. Which of them is ours nobody says, unless only
 // one is not Ready.
 func (n *nodes) appendListedNode(dst []event.Event, e *snapshots.Datum) []event.Event {
-	name, status := column(e, "NAME"), column(e, "STATUS")
+	name, status := e.Column("NAME"), e.Column("STATUS")
 	ev := event.Event{
 		Kind: event.KindNodeCondition, Component: "kubernetes", Source: facts.Kubernetes,
-		Evidence: []event.Quote{quoteOf(e)},
+		Evidence: []event.Quote{e.Quote()},
 	}
 	ready := "True"
 	if strings.HasPrefix(status, "NotReady") {
@@ -549,15 +549,15 @@ func (n *nodes) appendListedNode(dst []event.Event, e *snapshots.Datum) []event.
 // appendListedPod is a row of kubectl get pods whose container ends each time it is started. What
 // else a pod may wait for, a row does not say.
 func appendListedPod(dst []event.Event, e *snapshots.Datum) []event.Event {
-	if !strings.HasSuffix(column(e, "STATUS"), "CrashLoopBackOff") { // or Init:CrashLoopBackOff
+	if !strings.HasSuffix(e.Column("STATUS"), "CrashLoopBackOff") { // or Init:CrashLoopBackOff
 		return dst
 	}
-	return append(dst, crashLoop("", column(e, "NAMESPACE"), column(e, "NAME"), e))
+	return append(dst, crashLoop("", e.Column("NAMESPACE"), e.Column("NAME"), e))
 }
 
 // crashLoop is a container that a listing shows so.
 func crashLoop(name, namespace, pod string, e *snapshots.Datum) event.Event {
 	ev := kubelet.CrashLoop(name, namespace, pod)
-	ev.Component, ev.Source, ev.Evidence = "kubernetes", facts.Kubernetes, []event.Quote{quoteOf(e)}
+	ev.Component, ev.Source, ev.Evidence = "kubernetes", facts.Kubernetes, []event.Quote{e.Quote()}
 	return ev
 }

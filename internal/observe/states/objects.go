@@ -94,7 +94,7 @@ func (o *objects) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 	}
 	if len(rest) > 1 && rest[0] == "kubeletconfig" {
 		rest = rest[1:]
-		o.keepLeaf("kind", leaf{configz, quoteOf(e)})
+		o.keepLeaf("kind", leaf{configz, e.Quote()})
 	}
 	o.rlimit.takeDatum(e)
 	o.takeRuntimeState(e)
@@ -105,7 +105,7 @@ func (o *objects) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 	if len(rest) == len(e.Path) {
 		if len(rest) == 6 && rest[0] == "config" && rest[1] == "containerd" && rest[2] == "runtimes" &&
 			rest[5] == "SystemdCgroup" {
-			o.runtimes = append(o.runtimes, runtimeOption{rest[3], e.Value, quoteOf(e)})
+			o.runtimes = append(o.runtimes, runtimeOption{rest[3], e.Value, e.Quote()})
 		}
 		if len(rest) == 3 && rest[0] == "config" && rest[2] == "defaultRuntimeName" {
 			o.fallback = e.Value
@@ -113,7 +113,7 @@ func (o *objects) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 		dst = o.appendSettings(dst, e)
 	}
 	if wantedLeaf(rest) {
-		o.keepLeaf(strings.Join(rest, "."), leaf{e.Value, quoteOf(e)})
+		o.keepLeaf(strings.Join(rest, "."), leaf{e.Value, e.Quote()})
 	}
 	return dst
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/processes"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 )
@@ -23,9 +24,9 @@ type openProcess struct {
 }
 
 func (o *openFiles) takeRow(e *snapshots.Datum) {
-	pid, err := strconv.Atoi(column(e, "PID"))
-	path := strings.TrimSuffix(column(e, "NAME"), " (deleted)")
-	descriptor := column(e, "FD")
+	pid, err := strconv.Atoi(e.Column("PID"))
+	path := strings.TrimSuffix(e.Column("NAME"), " (deleted)")
+	descriptor := e.Column("FD")
 	if err != nil || len(path) == 0 || path[0] != '/' || descriptor != "txt" && descriptor != "cwd" || len(o.order) >= maxListed {
 		return
 	}
@@ -46,7 +47,7 @@ func (o *openFiles) takeRow(e *snapshots.Datum) {
 	default:
 		return
 	}
-	p.quotes = append(p.quotes, quoteOf(e))
+	p.quotes = append(p.quotes, e.Quote())
 }
 
 // finishFile adds an event for each process that matters.
@@ -57,7 +58,7 @@ func (o *openFiles) finishFile(dst []event.Event) []event.Event {
 		if name == "" && p.container != "" {
 			name = "containerd-shim"
 		}
-		ev, told := processEvent(name, p.program, true)
+		ev, told := processes.NewEvent(name, p.program, true)
 		if !told {
 			continue
 		}

@@ -114,7 +114,7 @@ func (o *outline) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 			continue
 		}
 		if e.Path[0] == "System Info" || v.key == "kubeletVersion" || v.key == "containerRuntimeVersion" {
-			o.nodes.addVersion(v.fact, e.Value, quoteOf(e)) // of one node, if there is one
+			o.nodes.addVersion(v.fact, e.Value, e.Quote()) // of one node, if there is one
 		} else {
 			dst = addFact(dst, facts.Config, v.fact, e.Value, e)
 		}
@@ -174,14 +174,14 @@ func (o *outline) appendVersions(dst []event.Event, name string, e *snapshots.Da
 
 // takeRow is a condition or an event of kubectl describe.
 func (o *outline) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
-	if column(e, "Status") != "" {
+	if e.Column("Status") != "" {
 		if !o.nodes.names[o.node] && isOfNode(e) { // the lines between were left out
 			o.nodes.addNode(o.node, e)
 		}
-		o.nodes.addCondition(o.node, e.Fields, quoteOf(e))
+		o.nodes.addCondition(o.node, e.Fields, e.Quote())
 		return dst
 	}
-	k := rowEvent(e.Fields, quoteOf(e), event.Time{})
+	k := rowEvent(e.Fields, e.Quote(), event.Time{})
 	if k.ofNode() {
 		k.name = o.node
 	}
@@ -190,8 +190,8 @@ func (o *outline) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
 
 // isOfNode says that a condition is one that only a node has.
 func isOfNode(e *snapshots.Datum) bool {
-	reason := column(e, "Reason")
-	return strings.HasSuffix(column(e, "Type"), "Pressure") || strings.HasPrefix(reason, "Kubelet") || strings.HasPrefix(reason, "NodeStatus")
+	reason := e.Column("Reason")
+	return strings.HasSuffix(e.Column("Type"), "Pressure") || strings.HasPrefix(reason, "Kubelet") || strings.HasPrefix(reason, "NodeStatus")
 }
 
 func (o *outline) finishFile(dst []event.Event) []event.Event { return o.nodes.finishFile(dst) }

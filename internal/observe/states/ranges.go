@@ -75,7 +75,7 @@ func (r *ranges) takeValue(dst []event.Event, e *snapshots.Datum) []event.Event 
 		return dst
 	}
 	if count, ok := nodeCounts[r.name]; ok {
-		return append(dst, facts.NewReading(facts.Metrics, count.of, v, r.at, quoteOf(e)))
+		return append(dst, facts.NewReading(facts.Metrics, count.of, v, r.at, e.Quote()))
 	}
 	fact := relistPercentiles[r.name]
 	if fact == "" || r.quantile != "0.99" {
@@ -85,7 +85,7 @@ func (r *ranges) takeValue(dst []event.Event, e *snapshots.Datum) []event.Event 
 		if r.most == nil {
 			r.most, r.quotes = map[string]float64{}, map[string]event.Quote{}
 		}
-		r.most[fact], r.quotes[fact] = v, quoteOf(e)
+		r.most[fact], r.quotes[fact] = v, e.Quote()
 	}
 	return dst
 }

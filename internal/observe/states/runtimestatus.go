@@ -25,6 +25,9 @@ func (o *objects) appendRuntimeStatus(dst []event.Event) []event.Event {
 	}
 	for i := 0; ; i++ {
 		at := list + strconv.Itoa(i) + "."
+		if alone := o.leafValue("type"); i == 0 && alone != "" { // jq .status.conditions[]
+			at = ""
+		}
 		kind, status := o.leafValue(at+"type"), o.leafValue(at+"status")
 		if kind == "" {
 			break

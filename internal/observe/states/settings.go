@@ -128,9 +128,9 @@ func (s *settings) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Even
 		version := *e
 		s.version = &version
 	case n == 7 && p[2] == "containerd" && p[3] == "runtimes" && p[6] == "SystemdCgroup":
-		s.runtimes = append(s.runtimes, runtimeOption{p[4], e.Value, quoteOf(e)})
+		s.runtimes = append(s.runtimes, runtimeOption{p[4], e.Value, e.Quote()})
 	case n >= 3 && strings.HasSuffix(p[1], "overlayfs") && p[2] == "mount_options":
-		s.optionsQ = quoteOf(e)
+		s.optionsQ = e.Quote()
 		if n == 4 {
 			s.options = append(s.options, strconv.Quote(e.Value))
 		}
@@ -171,45 +171,6 @@ func addRuntime(dst []event.Event, all []runtimeOption, name string) []event.Eve
 	for _, r := range all {
 		if r.runtime == name {
 			dst = facts.Append(dst, facts.Config, "containerd.systemd-cgroup", r.value, r.quote)
-		}
-	}
-	return dst
-}
-
-// addKubeletFlags appends the facts that a command line of the kubelet tells. A flag and its value
-// are joined by = or a blank.
-func addKubeletFlags(dst []event.Event, args string, e *snapshots.Datum) []event.Event {
-	words := strings.Fields(args)
-	for i, w := range words {
-		name, value, ok := strings.Cut(strings.TrimLeft(w, `"'`), "=")
-		flag, isFlag := strings.CutPrefix(name, "--")
-		fact := facts.KubeletFlags[flag]
-		labels := flag == "node-labels"
-		if !isFlag || fact == "" && !labels {
-			continue
-		}
-		if !ok && i+1 < len(words) && !strings.HasPrefix(words[i+1], "-") {
-			value = words[i+1]
-		}
-		value = strings.Trim(value, `"'\`)
-		if labels {
-			for fact, value := range facts.Labels(value) {
-				dst = addFact(dst, facts.Config, fact, value, e)
-			}
-			continue
-		}
-		dst = addKubelet(dst, fact, value, e)
-	}
-	return dst
-}
-
-// addKubelet appends a setting of the kubelet; of the feature gates, EventedPLEG is a fact of its
-// own.
-func addKubelet(dst []event.Event, name, value string, e *snapshots.Datum) []event.Event {
-	dst = addFact(dst, facts.Config, name, value, e)
-	if name == "kubelet.feature-gates" {
-		if gate := facts.EventedPLEG(value); gate != "" {
-			dst = addFact(dst, facts.Config, "kubelet.evented-pleg", gate, e)
 		}
 	}
 	return dst

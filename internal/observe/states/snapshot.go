@@ -67,7 +67,7 @@ func (s *Snapshot) Datum(dst []event.Event, e *snapshots.Datum) []event.Event {
 	before := len(dst)
 	if e.Text != "" {
 		var taken bool
-		if dst, taken = s.rows.TakeRow(dst, e.Text, quoteOf(e)); taken {
+		if dst, taken = s.rows.TakeRow(dst, e.Text, e.Quote()); taken {
 			return s.noteSources(dst, before)
 		}
 		r := event.Record{Pos: e.Pos, Lines: e.Lines, Text: e.Text, Raw: e.Raw, Wanted: true}
@@ -203,12 +203,9 @@ func WantedDatum(line []byte) bool {
 	return false
 }
 
-// quoteOf is the evidence of a datum.
-func quoteOf(e *snapshots.Datum) event.Quote { return event.Quote{Pos: e.Pos, Text: e.Raw} }
-
 // addFact appends a fact that a datum tells; none when the value is empty.
 func addFact(dst []event.Event, source, name, value string, e *snapshots.Datum) []event.Event {
-	return facts.Append(dst, source, name, value, quoteOf(e))
+	return facts.Append(dst, source, name, value, e.Quote())
 }
 
 // maxListed bounds the events that are kept of one kind and one file.

@@ -33,7 +33,7 @@ const swapTraffic = "memory.swap-traffic"
 func (l *toolListing) takeRow(dst []event.Event, kind string, e *snapshots.Datum) []event.Event {
 	switch kind {
 	case "bus":
-		if strings.HasPrefix(column(e, "NAME"), ":1.") { // well-known names have a connection of that kind, too
+		if strings.HasPrefix(e.Column("NAME"), ":1.") { // well-known names have a connection of that kind, too
 			l.connections++
 		}
 		return dst
@@ -42,17 +42,17 @@ func (l *toolListing) takeRow(dst []event.Event, kind string, e *snapshots.Datum
 		return appendJob(dst, e)
 	case "sources":
 		l.sources++
-		l.followed = l.followed || strings.Contains("*o", column(e, "mark")) // o: one that ticks, of ntpd
+		l.followed = l.followed || strings.Contains("*o", e.Column("mark")) // o: one that ticks, of ntpd
 		return dst
 	}
-	l.last, l.quote = map[string]string{}, quoteOf(e)
+	l.last, l.quote = map[string]string{}, e.Quote()
 	for name, fact := range lastFacts {
 		if v, ok := e.Field(name); ok {
 			l.last[fact] = withPoint(v)
 		}
 	}
-	in, err := strconv.Atoi(column(e, "si"))
-	out, err2 := strconv.Atoi(column(e, "so"))
+	in, err := strconv.Atoi(e.Column("si"))
+	out, err2 := strconv.Atoi(e.Column("so"))
 	if err == nil && err2 == nil {
 		l.last[swapTraffic] = strconv.Itoa(min(in, out))
 	}
@@ -61,14 +61,14 @@ func (l *toolListing) takeRow(dst []event.Event, kind string, e *snapshots.Datum
 
 // appendJob is a row of systemctl list-jobs.
 func appendJob(dst []event.Event, e *snapshots.Datum) []event.Event {
-	unit, kind, state := column(e, "UNIT"), column(e, "TYPE"), column(e, "STATE")
+	unit, kind, state := e.Column("UNIT"), e.Column("TYPE"), e.Column("STATE")
 	if len(dst) >= maxListed {
 		return dst
 	}
 	job := event.Event{
 		Kind: event.KindSystemdJob, Component: "systemd", Source: facts.Units, Text: "the job to " + kind + " " + unit + " is " + state,
 		Fields:   []event.Field{event.FieldUnit.Text(unit), event.FieldType.Text(kind), event.FieldState.Text(state)},
-		Evidence: []event.Quote{quoteOf(e)},
+		Evidence: []event.Quote{e.Quote()},
 	}
 	job.IDs.Container = scan.FindID(unit)
 	return append(dst, job)
@@ -100,18 +100,18 @@ var passingStates = []string{"Removal In Progress", "Dead", "Unknown", "UNKNOWN"
 
 // appendContainerState is a row of docker ps or of crictl that shows a container in such a state.
 func appendContainerState(dst []event.Event, e *snapshots.Datum) []event.Event {
-	state := column(e, "STATUS", "STATE")
+	state := e.Column("STATUS", "STATE")
 	for _, s := range passingStates {
 		if !strings.HasPrefix(state, s) {
 			continue
 		}
-		id := column(e, "CONTAINER ID", "CONTAINER", "TASK", "ID")
+		id := e.Column("CONTAINER ID", "CONTAINER", "TASK", "ID")
 		ev := event.Event{
 			Kind: event.KindContainerState, Component: "node", Source: facts.Node, Text: "a listing shows container " + scan.Short(id) + " as " + s,
-			Fields:   []event.Field{event.FieldState.Text(s), event.FieldName.Text(column(e, "NAMES", "NAME"))},
-			Evidence: []event.Quote{quoteOf(e)},
+			Fields:   []event.Field{event.FieldState.Text(s), event.FieldName.Text(e.Column("NAMES", "NAME"))},
+			Evidence: []event.Quote{e.Quote()},
 		}
-		ev.IDs.Container, ev.IDs.Sandbox = id, column(e, "POD ID")
+		ev.IDs.Container, ev.IDs.Sandbox = id, e.Column("POD ID")
 		return append(dst, ev)
 	}
 	return dst
@@ -132,11 +132,11 @@ func withPoint(value string) string { return strings.Replace(value, ",", ".", 1)
 
 // appendDeviceLoad is a row of iostat -x or sar -d about a device that is busy or slow.
 func appendDeviceLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
-	device := strings.TrimSuffix(column(e, "Device", "Device:", "DEV"), ":")
-	util, err := decimal(column(e, "%util"))
+	device := strings.TrimSuffix(e.Column("Device", "Device:", "DEV"), ":")
+	util, err := decimal(e.Column("%util"))
 	await := 0.0
 	for _, name := range [...]string{"await", "r_await", "w_await", "f_await"} {
-		if v, err := decimal(column(e, name)); err == nil {
+		if v, err := decimal(e.Column(name)); err == nil {
 			await = max(await, v)
 		}
 	}
@@ -145,8 +145,8 @@ func appendDeviceLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
 	}
 	return append(dst, event.Event{
 		Kind: event.KindDeviceLoad, Component: "node", Source: facts.Node,
-		Text:     device + " is busy for " + withPoint(column(e, "%util")) + " % of the time; a request waits for up to " + strconv.FormatFloat(await, 'f', -1, 64) + " ms",
+		Text:     device + " is busy for " + withPoint(e.Column("%util")) + " % of the time; a request waits for up to " + strconv.FormatFloat(await, 'f', -1, 64) + " ms",
 		Fields:   []event.Field{event.FieldDevice.Text(device), event.FieldUsedPercent.Number(util), event.FieldAwait.Number(await)},
-		Evidence: []event.Quote{quoteOf(e)},
+		Evidence: []event.Quote{e.Quote()},
 	})
 }

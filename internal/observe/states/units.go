@@ -52,13 +52,13 @@ func (u *unitProperties) takeDatum(dst []event.Event, e *snapshots.Datum) []even
 	name := e.Path[len(e.Path)-1]
 	// of systemctl show without a unit
 	if n, err := strconv.ParseUint(e.Value, 10, 32); err == nil && name == "NNames" && len(e.Path) == 1 {
-		dst = append(dst, facts.NewReading(facts.Units, facts.OfUnits, float64(n), event.Time{}, quoteOf(e)))
+		dst = append(dst, facts.NewReading(facts.Units, facts.OfUnits, float64(n), event.Time{}, e.Quote()))
 	}
 	if _, ok := unitNames[name]; ok && len(e.Path) == 1 {
 		u.keepProperty(name, e)
 	}
 	if strings.Contains(e.Value, "--") && (strings.HasPrefix(name, "KUBELET") || name == "ExecStart" || name == "Environment") {
-		dst = addKubeletFlags(dst, e.Value, e)
+		dst = facts.AppendKubeletFlags(dst, e.Value, e.Quote())
 	}
 	for _, s := range propertySettings {
 		if len(e.Path) == 1 && s.path == name {
@@ -81,7 +81,7 @@ func (u *unitProperties) keepProperty(name string, e *snapshots.Datum) {
 		return
 	}
 	u.props[name] = e.Value
-	u.unit.Evidence = append(u.unit.Evidence, quoteOf(e))
+	u.unit.Evidence = append(u.unit.Evidence, e.Quote())
 	field := unitNames[name]
 	if field == "" || field == event.FieldPID {
 		return
@@ -132,10 +132,10 @@ type listedUnits struct {
 //
 // It was so when it was listed, and goes on.
 func (l *listedUnits) takeRow(row *snapshots.Datum, at event.Time) {
-	unit, state, sub := column(row, "UNIT"), column(row, "ACTIVE"), column(row, "SUB")
+	unit, state, sub := row.Column("UNIT"), row.Column("ACTIVE"), row.Column("SUB")
 	owner := daemon.OfUnit(unit)
 	switch {
-	case owner == "" || column(row, "LOAD") != "loaded":
+	case owner == "" || row.Column("LOAD") != "loaded":
 		return
 	case state == "active":
 		if l.active == nil {
@@ -160,7 +160,7 @@ func (l *listedUnits) takeRow(row *snapshots.Datum, at event.Time) {
 		Fields: []event.Field{
 			event.FieldUnit.Text(unit), event.FieldDaemon.Text(owner), event.FieldState.Text(state), event.FieldSub.Text(sub),
 		},
-		Text: systemd.UnitText(unit, state), Evidence: []event.Quote{quoteOf(row)},
+		Text: systemd.UnitText(unit, state), Evidence: []event.Quote{row.Quote()},
 	}
 	if sub != state {
 		e.Text += " (" + sub + ")"

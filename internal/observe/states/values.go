@@ -140,7 +140,7 @@ func appendLoad(dst []event.Event, e *snapshots.Datum) []event.Event {
 	_, threads, _ := strings.Cut(f[3], "/")
 	dst = addFact(dst, facts.Node, "node.load", strings.Join(f[:3], " "), e)
 	if n, err := strconv.ParseUint(threads, 10, 32); err == nil {
-		dst = append(dst, facts.NewReading(facts.Node, facts.OfThreads, float64(n), event.Time{}, quoteOf(e)))
+		dst = append(dst, facts.NewReading(facts.Node, facts.OfThreads, float64(n), event.Time{}, e.Quote()))
 	}
 	return addNumber(dst, "node.threads", threads, e)
 }
@@ -160,7 +160,7 @@ func appendOpenFiles(dst []event.Event, e *snapshots.Datum) []event.Event {
 	if err != nil || err2 != nil || limit == 0 || float64(open) < nearlyAll*float64(limit) {
 		return dst
 	}
-	return append(dst, newTableFull("open-files", "the node has "+f[0]+" files open, of "+f[2]+" at most", quoteOf(e)))
+	return append(dst, newTableFull("open-files", "the node has "+f[0]+" files open, of "+f[2]+" at most", e.Quote()))
 }
 
 // newTableFull is the event of a table or a limit of the whole kernel that is full.
@@ -187,7 +187,7 @@ func (v *values) appendTracked(dst []event.Event) []event.Event {
 		return dst
 	}
 	text := "the kernel tracks " + v.tracked.Value + " connections, of " + v.mayTrack.Value + " at most"
-	return append(dst, newTableFull("connections", text, quoteOf(v.tracked), quoteOf(v.mayTrack)))
+	return append(dst, newTableFull("connections", text, v.tracked.Quote(), v.mayTrack.Quote()))
 }
 
 // noteFuse notes how many requests wait for the server of a connection of FUSE.
@@ -198,9 +198,9 @@ func (v *values) noteFuse(file string, e *snapshots.Datum) {
 	case err != nil:
 	case i >= 0:
 		c := &v.fuse[i]
-		c.least, c.quotes = min(c.least, n), append(c.quotes, quoteOf(e))
+		c.least, c.quotes = min(c.least, n), append(c.quotes, e.Quote())
 	case len(v.fuse) < maxListed:
-		v.fuse = append(v.fuse, fuseConnection{file, n, []event.Quote{quoteOf(e)}})
+		v.fuse = append(v.fuse, fuseConnection{file, n, []event.Quote{e.Quote()}})
 	}
 }
 
@@ -301,7 +301,7 @@ func (v *values) noteCgroup(file, base, name string, e *snapshots.Datum) {
 		v.groups = append(v.groups, cgroup{path: dir})
 	}
 	g := &v.groups[i]
-	g.quotes = append(g.quotes, quoteOf(e))
+	g.quotes = append(g.quotes, e.Quote())
 	if field.Key == event.FieldIOMax && slices.ContainsFunc(g.fields, func(f event.Field) bool { return f.Key == field.Key }) {
 		field = event.Field{} // of another device
 	}

@@ -586,26 +586,36 @@ func (h *header) scanLogrus(b []byte) bool {
 	return true
 }
 
-// scanChild reads whose words a line of k0s (1.21 and later) repeats, which runs the kubelet and
-// containerd as its children, and the header that these gave them:
+// scanChild reads whose words a line of k0s repeats, which runs the kubelet and containerd as its
+// children, and the header that these gave them. Up to 1.20 nothing but that header tells such a
+// line from one of k0s about its child:
 //
+//	k0s[811]: time="2021-02-19 13:40:45" level=info msg="E0219 13:40:45.120733  178301 pod_workers.go:191] Error syncing pod …" component=kubelet
 //	k0s[811]: time="2024-07-08 08:46:26" level=info msg="E0708 08:46:26.112550    1814 kubelet.go:2347] \"Skipping…\" err=…" component=kubelet stream=stderr
 //	k0s[811]: time="2024-07-08 08:46:28" level=info msg="time=\"2024-07-08T08:46:28.031245678Z\" level=warning msg=…" component=containerd stream=stderr
 func (h *header) scanChild(b []byte) {
 	b = bytes.TrimRight(b, " \t\r")
-	if !bytes.HasSuffix(b, []byte(" stream=stderr")) && !bytes.HasSuffix(b, []byte(" stream=stdout")) {
+	rest, streamed := bytes.CutSuffix(b, []byte(" stream=stderr"))
+	if !streamed {
+		rest, streamed = bytes.CutSuffix(b, []byte(" stream=stdout"))
+	}
+	const key = " component="
+	at := bytes.LastIndexByte(rest, ' ')
+	if at < 0 || !bytes.HasPrefix(rest[at:], []byte(key)) || bytes.IndexByte(rest[at:], '"') >= 0 {
 		return
 	}
-	rest := b[:len(b)-len(" stream=stderr")]
-	const key = " component="
-	at, said := bytes.LastIndex(rest, []byte(key)), bytes.Index(b[:min(len(b), 32)], []byte(` msg="`))
-	if at < 0 || said < 0 || bytes.ContainsAny(rest[at+len(key):], ` "`) {
+	said := bytes.Index(b[:min(len(b), 32)], []byte(` msg="`))
+	if said < 0 {
+		return
+	}
+	inner := header{}
+	text := rest[said+len(` msg="`) : max(at, said+len(` msg="`))]
+	isKlog := len(text) >= 6 && inner.scanInner(text) && inner.body == klog
+	if !streamed && !isKlog && !bytes.HasPrefix(text, []byte(`time=\"`)) {
 		return
 	}
 	h.unit, h.child = rest[at+len(key):], true
-	inner := header{}
-	text := rest[said+len(` msg="`) : max(at, said+len(` msg="`))]
-	if len(text) >= 6 && inner.scanInner(text) && inner.body == klog {
+	if isKlog {
 		h.inner, h.level, h.pid, h.caller = inner.inner, inner.level, inner.pid, inner.caller
 		return
 	}

@@ -49,6 +49,19 @@ func (e *Datum) Field(name string) (string, bool) {
 	return "", false
 }
 
+// Column is the value of the first of some columns that a row has; empty when it has none of them.
+func (e *Datum) Column(names ...string) string {
+	for _, name := range names {
+		if v, ok := e.Field(name); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// Quote is the datum as evidence.
+func (e *Datum) Quote() event.Quote { return event.Quote{Pos: e.Pos, Text: e.Raw} }
+
 // maxDocument bounds a document that is held as a whole, in bytes.
 const maxDocument = 64 << 20
 

@@ -203,6 +203,6 @@ func oneLineJSON(line []byte) float64 {
 // crictl info.
 var jsonNames = []string{
 	`"apiVersion":`, `"kubeletconfig":`, `"ServerVersion":`, `"Server":{`, `"storage-driver":`, `"exec-opts":`, `"log-driver":`, `"live-restore":`,
-	`"runtimeApiVersion":`, `"lastCNILoadStatus"`, `"config":{"containerd":`,
+	`"runtimeApiVersion":`, `"lastCNILoadStatus"`, `"config":{"containerd":`, `{"type":"NetworkReady"`, `{"type":"RuntimeReady"`,
 	`"resultType":`, // of Prometheus
 }

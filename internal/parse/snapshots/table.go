@@ -326,7 +326,7 @@ func readTableHead(line []byte) (tableKind, []column) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(columns, func(c column) bool { return c.name == name })
 	}
-	if slices.ContainsFunc(lastColumns, has) && (slices.ContainsFunc(idColumns, has) || has("WCHAN")) && isUpper(columns) && !slices.ContainsFunc(foreignColumns, has) {
+	if slices.ContainsFunc(lastColumns, has) && (slices.ContainsFunc(idColumns, has) || has("WCHAN") || has("RTPRIO")) && isUpper(columns) && !slices.ContainsFunc(foreignColumns, has) {
 		return psTable, columns
 	}
 	for _, h := range headers {

@@ -23,7 +23,7 @@ var embedders = []embedder{
 	{[]string{" k3s[", " k3s-agent["}, "'k3s*'", "'k3s*'", "/var/lib/rancher/k3s/agent/containerd/containerd.log"},
 	{[]string{" rke2[", " rke2-agent[", " rke2-server["}, "'rke2-*'", "'rke2-*'", "/var/lib/rancher/rke2/agent/containerd/containerd.log"},
 	{[]string{"daemon-kubelite[", "microk8s.daemon-containerd[", "/var/snap/microk8s/"}, "snap.microk8s.daemon-kubelite", "snap.microk8s.daemon-containerd", ""},
-	{[]string{" component=kubelet stream=", " component=containerd stream=", "/run/k0s/containerd.sock"}, "'k0s*'", "'k0s*'", ""},
+	{[]string{" component=kubelet stream=", " component=containerd stream=", " k0s[", "/run/k0s/containerd.sock"}, "'k0s*'", "'k0s*'", ""},
 	{[]string{"/run/k3s/containerd/containerd.sock"}, "'k3s*' -u 'rke2-*'", "'k3s*' -u 'rke2-*'", "/var/lib/rancher/*/agent/containerd/containerd.log"},
 }
 

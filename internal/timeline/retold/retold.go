@@ -3,6 +3,7 @@
 package retold
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -41,6 +42,7 @@ func FoldCallers(events []*event.Event) []*event.Event {
 		}
 		caller, unnamed := e.FieldText(event.FieldCaller) == "true", f.container == "" && f.sandbox == ""
 		if of := findNamed(named, f.method); caller && unnamed && of != nil && e.Start.T.Sub(of.Start.T) <= syncDelay+of.Start.Prec {
+			addPod(of, e)
 			continue // the end of a pod's sync, which names the container by its name in the pod
 		}
 		if f.method == "ExecSync" {
@@ -61,15 +63,21 @@ func FoldCallers(events []*event.Event) []*event.Event {
 				named[f.method] = e
 			}
 		} else if client != nil && isNext(client, e) {
-			if client.IDs.Pod == "" && e.IDs.Pod != "" {
-				client.IDs.Pod = e.IDs.Pod
-				client.AddQuotes(e)
-			}
+			addPod(client, e)
 			continue
 		}
 		kept = append(kept, e)
 	}
 	return kept
+}
+
+// addPod gives the client's event the pod that its caller knows.
+func addPod(client, caller *event.Event) {
+	if client.IDs.Pod == "" && caller.IDs.Pod != "" || client.IDs.PodUID == "" && caller.IDs.PodUID != "" {
+		client.IDs.Pod = cmp.Or(client.IDs.Pod, caller.IDs.Pod)
+		client.IDs.PodUID = cmp.Or(client.IDs.PodUID, caller.IDs.PodUID)
+		client.AddQuotes(caller)
+	}
 }
 
 // maxSaid bounds the errors that are remembered: more do not come within callerDelay.

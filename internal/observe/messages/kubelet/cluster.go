@@ -351,8 +351,11 @@ func noServingCertificate(r *event.Record) (event.Event, bool) {
 func windowsServiceEnds(r *event.Record) (event.Event, bool) {
 	name, _ := scan.Between(r.Raw, "The ", " service terminated unexpectedly.")
 	owner := daemon.OfUnit(strings.ToLower(name) + ".service")
-	if name == "Docker Engine" {
+	switch name {
+	case "Docker Engine":
 		owner = "dockerd"
+	case "Hyper-V Host Compute Service":
+		owner = "vmcompute"
 	}
 	e := event.New(
 		event.KindUnitExit, "the service "+name+" of Windows ended by itself", event.FieldUnit.Text(name), event.FieldDaemon.Text(owner),

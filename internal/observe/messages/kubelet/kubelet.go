@@ -559,6 +559,7 @@ func syncError(r *event.Record) (event.Event, bool) {
 	}
 	e, ok := failedCall(r, method)
 	e.IDs.Container = ""
+	e.IDs.PodUID = cmp.Or(r.Value("podUID"), scan.UID(scan.FirstWord(scan.After(r.Message(), "Error syncing pod ")))) // up to 1.20
 	e.AddFields(event.FieldCaller.Bool(true))
 	return e, ok
 }

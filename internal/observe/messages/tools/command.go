@@ -142,11 +142,14 @@ func containerNotFound(r *event.Record) (event.Event, bool) {
 }
 
 // networkNotLoaded is a piece of what crictl info prints of a containerd without a usable
-// configuration of the CNI, copied alone:
+// configuration of the CNI, copied alone, also without its name:
 //
 //	"lastCNILoadStatus": "cni config load failed: no network config found in /etc/cni/net.d: cni plugin not initialized: failed to load cni config",
 func networkNotLoaded(r *event.Record) (event.Event, bool) {
 	said, ok := scan.Between(r.Raw, `"lastCNILoadStatus": "`, `"`)
+	if strings.HasPrefix(r.Raw, "cni config load failed: ") {
+		said, ok = r.Raw, true
+	}
 	e, failed := repeated.NetworkNotReady(&event.Record{Text: "NetworkReady=false reason:NetworkPluginNotReady message:" + said})
 	e.Component = "crictl"
 	e.AddFields(event.FieldAnswered.Bool(true))

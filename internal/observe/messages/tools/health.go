@@ -139,15 +139,16 @@ func powerLost(r *event.Record) (event.Event, bool) {
 //	curl: (28) Failed to connect to 10.61.0.4 port 6443 after 8001 ms: Timeout was reached
 //	* connect to 10.61.0.4 port 6443 failed: Connection timed out                       (curl -v)
 //	https://10.61.0.4:6443 000 8.001408s Connection timed out after 8001 milliseconds
+//	nc: connect to 10.61.0.4 port 6443 (tcp) timed out: Operation now in progress       (OpenBSD's)
 func apiServerSilent(r *event.Record) (event.Event, bool) {
 	text := strings.TrimSpace(r.Message())
 	m := silentServer.FindStringSubmatch(text)
 	if m == nil {
 		return event.Event{}, false
 	}
-	why := m[1] + m[2] + m[3]
+	why := m[1] + m[2] + m[3] + m[4]
 	e := event.New(
-		event.KindHealthFailed, "the API server does not answer curl on the node: "+table.Clip(why), event.FieldService.Text("apiserver"),
+		event.KindHealthFailed, "the API server does not answer who asks it on the node: "+table.Clip(why), event.FieldService.Text("apiserver"),
 		event.FieldError.Text(table.Clip(why)), event.FieldDeadline.Bool(strings.Contains(strings.ToLower(why), "time")),
 	)
 	e.Component = "node"
@@ -156,7 +157,7 @@ func apiServerSilent(r *event.Record) (event.Event, bool) {
 
 // silentServer are those lines: 1 or 2 is the reason. The ports are those of kubeadm, microk8s and
 // rke2.
-var silentServer = regexp.MustCompile(`^(?:curl: \(\d+\) (Failed (?:to )?connect to \S+(?: port |:)(?:6443|16443|9345)[: ;].*)|\* connect to \S+ port (?:6443|16443|9345) (failed: .*)|https://\S+ 000 \d+\.\d+s (\S.*))$`)
+var silentServer = regexp.MustCompile(`^(?:curl: \(\d+\) (Failed (?:to )?connect to \S+(?: port |:)(?:6443|16443|9345)[: ;].*)|\* connect to \S+ port (?:6443|16443|9345) (failed: .*)|https://\S+ 000 \d+\.\d+s (\S.*)|nc: connect to \S+ port (?:6443|16443|9345) \(tcp\) ((?:timed out|failed): \S.*))$`)
 
 // kubeletIsDown are whole findings of those who asked.
 var kubeletIsDown = []string{

@@ -1,4 +1,6 @@
-package states
+// Package processes knows what a listing of processes shows: runtimes, shims and runc, who is
+// stopped, stuck in the kernel or not collected, and how many there are of all.
+package processes
 
 import (
 	"cmp"
@@ -13,19 +15,21 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/kernelwait"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/tools"
+	"github.com/plegdiag/plegdiag/internal/observe/realtime"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 	"github.com/plegdiag/plegdiag/internal/parse/snapshots"
 	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
-// processes reads a listing of ps. Of most processes it keeps nothing but their number; runtimes,
+// Listing reads a listing of ps. Of most processes it keeps nothing but their number; runtimes,
 // shims, runc, CNI plugins, mount and umount become events, and so does every thread in state D, T,
 // t or Z, and every one in a wait of the kernel where nobody stands who has nothing to do.
-type processes struct {
+type Listing struct {
 	events           []event.Event
 	ages             []time.Duration // of events; -1 where the listing does not say
 	pids             map[int]bool
 	children         children.Counts
+	realtime         realtime.CPUs
 	inside           map[int]bool // shims, and what they have started in containers
 	rows             int
 	last             processRow
@@ -34,7 +38,7 @@ type processes struct {
 	stopped          int
 	threaded         bool        // a row is a thread
 	whole            bool        // the listing has PID 1
-	part             bool        // it leaves out others whatever it has: a screen of top, a tree
+	Part             bool        // it leaves out others whatever it has: a screen of top, a tree
 	self, youngest   event.Time  // when ps was started, and the last of all
 	selfClock        string      // when ps, or what its output went through, was started, where that is no whole date: 18:22
 	lastClock        string      // the latest time of day at which a process was started: 09:17
@@ -43,6 +47,9 @@ type processes struct {
 	first            bool        // it is the first of its process
 	told             bool        // it made the latest of events
 }
+
+// maxTold bounds the events of one listing.
+const maxTold = 5000
 
 // maxPIDs bounds the processes that are told apart: the kernel's own limit.
 const maxPIDs = 1 << 22
@@ -64,32 +71,22 @@ type processRow struct {
 	age         time.Duration // -1 where no column says
 }
 
-// column is the value of the first of some columns that a row has.
-func column(e *snapshots.Datum, names ...string) string {
-	for _, name := range names {
-		if v, ok := e.Field(name); ok {
-			return v
-		}
-	}
-	return ""
-}
-
 // readRow takes the columns of a row. Under ps -m the threads of a process stand below it and have
 // no id.
-func (p *processes) readRow(e *snapshots.Datum) processRow {
+func (p *Listing) readRow(e *snapshots.Datum) processRow {
 	r := processRow{
-		state: strings.TrimLeft(column(e, "STAT", "S", "STATE"), "-"), ppid: column(e, "PPID"), count: column(e, "NLWP", "THCNT"),
-		wchan: knownValue(column(e, "WCHAN")), started: startTime(column(e, "STARTED", "START", "STIME")),
-		age: parseElapsed(column(e, "ELAPSED")), cgroup: knownValue(column(e, "CGROUP")),
+		state: strings.TrimLeft(e.Column("STAT", "S", "STATE"), "-"), ppid: e.Column("PPID"), count: e.Column("NLWP", "THCNT"),
+		wchan: knownValue(e.Column("WCHAN")), started: startTime(e.Column("STARTED", "START", "STIME")),
+		age: parseElapsed(e.Column("ELAPSED")), cgroup: knownValue(e.Column("CGROUP")),
 	}
-	r.times, _ = strconv.Atoi(cmp.Or(column(e, "COUNT"), "1"))
+	r.times, _ = strconv.Atoi(cmp.Or(e.Column("COUNT"), "1"))
 	if !r.started.Known && r.age < 0 {
-		r.since = knownValue(column(e, "STARTED", "START", "STIME"))
+		r.since = knownValue(e.Column("STARTED", "START", "STIME"))
 	}
-	pid, tid := column(e, "PID", "TGID"), column(e, "LWP", "TID", "SPID")
+	pid, tid := e.Column("PID", "TGID"), e.Column("LWP", "TID", "SPID")
 	var err error
 	if r.tid, err = strconv.Atoi(tid); err == nil && pid == "" && r.tid != 1 {
-		p.part = true // top -H, which does not say whose the threads are
+		p.Part = true // top -H, which does not say whose the threads are
 	} else if r.pid, err = strconv.Atoi(cmp.Or(pid, tid)); err != nil {
 		r.pid = p.last.pid
 	}
@@ -97,14 +94,14 @@ func (p *processes) readRow(e *snapshots.Datum) processRow {
 		r.tid = r.pid
 	}
 	if _, top := e.Field("TIME+"); top {
-		p.part = true // of as many rows as the terminal has
-		r.cpu, r.cpuTime = strings.Replace(column(e, "%CPU", "CPU%"), ",", ".", 1), parseCPUTime(column(e, "TIME+"))
+		p.Part = true // of as many rows as the terminal has
+		r.cpu, r.cpuTime = strings.Replace(e.Column("%CPU", "CPU%"), ",", ".", 1), parseCPUTime(e.Column("TIME+"))
 	} else if r.pid == 1 {
-		r.average, r.cpuTime = column(e, "%CPU", "C"), parseCPUTime(column(e, "TIME"))
+		r.average, r.cpuTime = e.Column("%CPU", "C"), parseCPUTime(e.Column("TIME"))
 	}
 	last := e.Fields[len(e.Fields)-1]
 	if r.args = last.Value; last.Key != "CMD" && last.Key != "COMMAND" && last.Key != "ARGS" {
-		r.args = column(e, "ARGS", "CMD", "COMMAND", "COMM")
+		r.args = e.Column("ARGS", "CMD", "COMMAND", "COMM")
 	}
 	if r.state == "" && strings.HasSuffix(r.args, "] <defunct>") { // ps -ef has no column of states
 		r.state = "Z"
@@ -117,24 +114,25 @@ func (p *processes) readRow(e *snapshots.Datum) processRow {
 	return r
 }
 
-// takeRow takes the row of a process or of a thread.
-func (p *processes) takeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
+// TakeRow takes the row of a process or of a thread.
+func (p *Listing) TakeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
 	r := p.readRow(e)
 	first := p.countRow(&r)
 	if first && (strings.HasPrefix(r.comm, "kubelet") || strings.Contains(r.args, "hyperkube kubelet")) {
-		dst = addKubeletFlags(dst, r.args, e)
+		dst = facts.AppendKubeletFlags(dst, r.args, e.Quote())
 	}
-	p.row, p.first = quoteOf(e), first
+	p.row, p.first = e.Quote(), first
 	if first {
 		p.children.Add(r.ppid, r.comm, p.row)
 	}
+	p.realtime.Add(e.Column("CLS", "POL", "SCH"), e.Column("PSR", "P", "CPU"), e.Column("%CPU"), r.comm, p.row)
 	p.told = p.addEvent(&r, e)
 	return dst
 }
 
 // addEvent makes an event of a row that matters; it says whether it did.
-func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
-	ev, told := processEvent(r.comm, r.args, p.first)
+func (p *Listing) addEvent(r *processRow, e *snapshots.Datum) bool {
+	ev, told := NewEvent(r.comm, r.args, p.first)
 	p.noteInside(r, ev.Component)
 	told = told || slices.Contains(debuggers, r.comm) || kernelwait.IsNotable(kernelwait.OfCut(r.wchan)) || strings.HasPrefix(r.state, "D") || strings.HasPrefix(r.state, "Z") && p.zombies <= maxZombies
 	if busy, err := strconv.ParseFloat(r.average, 64); err == nil && busy >= busyInit && (r.comm == "systemd" || r.comm == "init") {
@@ -150,7 +148,7 @@ func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
 		ev.Component = networkDaemon(r.comm)
 		told = ev.Component != "process" || !p.isInside(r) // what a pod does with its own processes is its affair
 	}
-	if !told || len(p.events) >= maxListed {
+	if !told || len(p.events) >= maxTold {
 		return false
 	}
 	p.events, p.ages = append(p.events, r.completeEvent(ev, e)), append(p.ages, r.age)
@@ -162,7 +160,7 @@ func (p *processes) addEvent(r *processRow, e *snapshots.Datum) bool {
 var debuggers = []string{"gdb", "gdbserver", "dlv", "lldb", "lldb-server", "rr"}
 
 // noteInside notes a shim, and what runs below one.
-func (p *processes) noteInside(r *processRow, component string) {
+func (p *Listing) noteInside(r *processRow, component string) {
 	ppid, err := strconv.Atoi(r.ppid)
 	if component != "shim" && r.comm != "conmon" && (err != nil || !p.inside[ppid]) {
 		return
@@ -176,7 +174,7 @@ func (p *processes) noteInside(r *processRow, component string) {
 }
 
 // isInside says that a process is one of a container, by its parents or by its cgroup.
-func (p *processes) isInside(r *processRow) bool {
+func (p *Listing) isInside(r *processRow) bool {
 	return p.inside[r.pid] || strings.Contains(r.cgroup, "kubepods") || scan.FindID(r.cgroup) != ""
 }
 
@@ -195,9 +193,9 @@ func isStopped(state string) bool {
 // leastWidth is that of the narrowest terminal that wraps a row of ps.
 const leastWidth = 72
 
-// extendRow takes a line that a terminal, or whoever pasted it, broke off the command of the row
+// ExtendRow takes a line that a terminal, or whoever pasted it, broke off the command of the row
 // before it.
-func (p *processes) extendRow(e *snapshots.Datum) {
+func (p *Listing) ExtendRow(e *snapshots.Datum) {
 	row := p.row
 	if p.rows == 0 || e.Pos.Line != row.Pos.Line+1 || len(row.Text) < leastWidth || e.Text == "" || e.Text[0] == ' ' {
 		return
@@ -208,19 +206,19 @@ func (p *processes) extendRow(e *snapshots.Datum) {
 	}
 	r := p.last
 	r.args += gap + e.Text
-	p.last, p.row = r, quoteOf(e)
+	p.last, p.row = r, e.Quote()
 	if p.told { // again, with all of its command
 		last := len(p.events) - 1
 		quotes := p.events[last].Evidence
 		p.events, p.ages = p.events[:last], p.ages[:last]
 		if p.told = p.addEvent(&r, e); p.told {
-			p.events[last].Evidence = append(quotes, quoteOf(e))
+			p.events[last].Evidence = append(quotes, e.Quote())
 		}
 	}
 }
 
 // countRow notes a row; it says whether it is the first of its process.
-func (p *processes) countRow(r *processRow) (first bool) {
+func (p *Listing) countRow(r *processRow) (first bool) {
 	p.threaded = p.threaded || r.tid != r.pid || p.rows > 0 && r.pid == p.last.pid
 	first = !p.pids[r.pid] && r.pid != 0
 	if p.pids == nil {
@@ -262,7 +260,7 @@ func (p *processes) countRow(r *processRow) (first bool) {
 func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Event {
 	for _, f := range [...]event.Field{
 		event.FieldState.Text(r.state), event.FieldWchan.Text(r.wchan), event.FieldWaits.Text(kernelwait.OfCut(r.wchan)),
-		event.FieldArgs.Text(clipText(r.args)), event.FieldSince.Text(r.since), event.FieldCgroup.Text(r.cgroup),
+		event.FieldArgs.Text(scan.Clip(r.args)), event.FieldSince.Text(r.since), event.FieldCgroup.Text(r.cgroup),
 	} {
 		if f.Value.Text() != "" {
 			ev.AddFields(f)
@@ -283,7 +281,7 @@ func (r *processRow) completeEvent(ev event.Event, e *snapshots.Datum) event.Eve
 	if r.age >= 0 {
 		ev.AddFields(event.FieldAge.Duration(r.age))
 	}
-	ev.IDs.PID, ev.Start, ev.Source, ev.Evidence = r.pid, r.started, facts.Processes, []event.Quote{quoteOf(e)}
+	ev.IDs.PID, ev.Start, ev.Source, ev.Evidence = r.pid, r.started, facts.Processes, []event.Quote{e.Quote()}
 	if r.tid != r.pid {
 		ev.IDs.TID = r.tid
 	}
@@ -337,14 +335,11 @@ func networkDaemon(comm string) string {
 	return "process"
 }
 
-// clipText bounds a command line in a field; the evidence has all of it.
-func clipText(args string) string { return args[:min(len(args), 500)] }
-
 // cutTree takes off what ps f draws before the command of a child, four signs for each generation.
 // The parent of a row is the latest process of the generation before:
 //
 //	|   \_ runc init
-func (p *processes) cutTree(r *processRow) (args string) {
+func (p *Listing) cutTree(r *processRow) (args string) {
 	before, args, drawn := strings.Cut(r.args, `\_ `)
 	if drawn = drawn && strings.Trim(before, " |") == ""; !drawn {
 		before, args = "", r.args
@@ -402,9 +397,9 @@ var daemons = []struct{ comm, component string }{
 	{"systemd", "systemd"},
 }
 
-// processEvent says what a process is; told is false for one that matters only by its state. Only
+// NewEvent says what a process is; told is false for one that matters only by its state. Only
 // the first row of a process tells what it is.
-func processEvent(comm, args string, first bool) (ev event.Event, told bool) {
+func NewEvent(comm, args string, first bool) (ev event.Event, told bool) {
 	ev = event.Event{Kind: event.KindProcess, Component: "process", Text: comm + " is running"}
 	if comm == "runc" || comm == "docker-runc" || strings.HasPrefix(comm, "runc:[") || strings.HasPrefix(args, "runc ") {
 		if strings.HasPrefix(comm, "runc:[") && !strings.HasSuffix(args, "init") {
@@ -567,7 +562,7 @@ func ageByDay(e *event.Event, lastClock string) (age time.Duration, ok bool) {
 
 // shims are the numbers of the shims of containerd in a listing. conmon is none: it has other
 // locks.
-func (p *processes) shims() map[string]bool {
+func (p *Listing) shims() map[string]bool {
 	all := map[string]bool{}
 	for i := range p.events {
 		if e := &p.events[i]; e.Component == "shim" && e.FieldText(event.FieldComm) != "conmon" {
@@ -590,7 +585,7 @@ const leastZombies = 5
 
 // appendUncollected adds how many processes of a part of a listing have ended, where they are many,
 // and whose they are, where most have one parent.
-func (p *processes) appendUncollected(dst []event.Event, header event.Quote) []event.Event {
+func (p *Listing) appendUncollected(dst []event.Event, header event.Quote) []event.Event {
 	if p.zombies < leastZombies {
 		return dst
 	}
@@ -616,9 +611,9 @@ func (p *processes) appendUncollected(dst []event.Event, header event.Quote) []e
 	return facts.Append(dst, facts.Processes, "parent.zombies", name+" has not collected "+strconv.Itoa(children[parent]), header)
 }
 
-// finishListing gives the events their times and adds what was counted. The listing was made when
+// Finish gives the events their times and adds what was counted. The listing was made when
 // ps itself was started, or when the line before it says.
-func (p *processes) finishListing(dst []event.Event, header event.Quote, at event.Time) []event.Event {
+func (p *Listing) Finish(dst []event.Event, header event.Quote, at event.Time) []event.Event {
 	if p.rows == 0 {
 		return dst
 	}
@@ -655,8 +650,8 @@ func (p *processes) finishListing(dst []event.Event, header event.Quote, at even
 			e.End, e.Open = at, true
 		}
 	}
-	dst = p.children.AppendShimChildren(append(dst, p.events...), shims)
-	if !p.whole || p.part { // a part of the processes, as grep leaves it
+	dst = p.realtime.AppendFact(p.children.AppendShimChildren(append(dst, p.events...), shims))
+	if !p.whole || p.Part { // a part of the processes, as grep leaves it
 		return p.appendUncollected(dst, header)
 	}
 	dst = facts.Append(dst, facts.Processes, "node.processes", strconv.Itoa(len(p.pids)), header)

@@ -1,4 +1,4 @@
-package states_test
+package processes_test
 
 import (
 	"testing"

@@ -1,0 +1,75 @@
+package session
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/daemon"
+	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/kernelwait"
+	"github.com/plegdiag/plegdiag/internal/parse"
+)
+
+// countsFrames is a command that counts what threads do in the kernel, of files in /proc; ps has
+// columns, and is read by them.
+var countsFrames = regexp.MustCompile(`/(?:stack|wchan|syscall)\b.*\|\s*(?:uniq\s+-c\b|grep\s+(?:-\w+\s+)*-\w*c\w* )`)
+
+// frameRow is a line of such a count:
+//
+//	61 [<0>] register_shrinker_prepared+0x25/0x70
+//	 5 runc copy_net_ns
+//	 5 rpc_wait_bit_killable
+//
+// 1 the number, 2 the name of the process, 3 the function.
+var frameRow = regexp.MustCompile(`^\s*(\d{1,6})\s+(?:([A-Za-z][\w.:/-]{0,15})\s+)?(?:\[<[0-9a-f]*>\]\s+)?([a-z_][a-z0-9_.]{3,63})(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?$`)
+
+// countedFrame is the function that grep -c counts at the end of a command: 1 the function.
+var countedFrame = regexp.MustCompile(`/(?:stack|wchan)\b.*\|\s*grep\s+(?:-\w+\s+)*-\w*c\w*\s+["']?([a-z_][a-z0-9_]{3,63})["']?\s*$`)
+
+// crowded are waits in which one thread of many is seen while the other side works, and several at
+// once are not.
+var crowded = []string{"file-server", "fuse", "fanotify", kernelwait.NetworkLock, "shrinker", "pid-namespace"}
+
+// leastCrowd is how many threads are told: fewer meet by chance.
+const leastCrowd = 3
+
+// readCrowds returns the events of a command that counted in which functions of the kernel threads
+// are.
+func readCrowds(command string, s *parse.Section, answer []event.Quote) (all []event.Event) {
+	add := func(number, comm, function string, quotes ...event.Quote) {
+		count, _ := strconv.Atoi(number)
+		waits := kernelwait.OfCut(function)
+		if count < leastCrowd || !slices.Contains(crowded, waits) {
+			return
+		}
+		e := event.New(
+			event.KindProcess, strings.TrimSpace(number+" threads of "+comm)+" are in "+function, event.FieldComm.Text(comm),
+			event.FieldWchan.Text(function), event.FieldWaits.Text(waits), event.FieldCount.Int(count),
+		)
+		e.Component, e.Source, e.Evidence = daemon.OfProcess(comm), facts.Processes, quotes
+		if e.Component == "" {
+			e.Component = "process"
+		}
+		all = append(all, e)
+	}
+	if m := countedFrame.FindStringSubmatch(command); m != nil && s.Number > 0 {
+		add(strconv.Itoa(s.Number), s.Program(), m[1], s.Quote, s.Counted)
+		return all
+	}
+	if !countsFrames.MatchString(command) {
+		return nil
+	}
+	for _, quote := range answer {
+		if m := frameRow.FindStringSubmatch(quote.Text); m != nil {
+			comm := m[2]
+			if comm == "" {
+				comm = s.Program()
+			}
+			add(m[1], comm, m[3], s.Quote, quote)
+		}
+	}
+	return all
+}
