@@ -191,13 +191,18 @@ func (r *traceReader) readCalls(
 
 // traceEvents makes events of a trace, and keeps each in the file in which its line stands.
 type traceEvents struct {
-	trace *syscalls.Trace
-	files traceFiles
-	made  []event.Event // of the latest call
+	trace   *syscalls.Trace
+	files   traceFiles
+	program string        // that is traced, where the command before says so; else empty
+	made    []event.Event // of the latest call
 }
 
 func newTraceEvents(_ string, _ traces.Form, files traceFiles) traceMaker {
-	return &traceEvents{trace: syscalls.NewTrace(), files: files}
+	t := &traceEvents{trace: syscalls.NewTrace(), files: files}
+	if s := files.all[0].readRare().section; s != nil {
+		t.program = s.Program()
+	}
+	return t
 }
 
 func (t *traceEvents) callFilter() *traces.CallFilter { return t.trace.Filter() }
@@ -241,6 +246,9 @@ func (t *traceEvents) addFileStates() {
 
 func (t *traceEvents) addEvents(made []event.Event) {
 	for i := range made {
+		if made[i].Kind == event.KindSyscall && made[i].Component == "process" {
+			made[i].Component = cmp.Or(t.program, made[i].Component)
+		}
 		f := t.files.fileAt(made[i].Pos().File)
 		f.watching().noteEvent(&made[i])
 		f.store().Add(&made[i])

@@ -75,10 +75,17 @@ func (s *Section) State() string {
 
 // threadsOf is a command that looks at the threads of a process by its name: 1 the name, or 2 a
 // variable and 3 the name that it stands for; or at all processes of a name, each in its turn.
-var threadsOf = regexp.MustCompile(`/proc/(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)/task/|\b(\w+)(?:=| in )(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)`)
+var threadsOf = regexp.MustCompile(`/proc/(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)/(?:task/|stack\b|wchan\b)|\b(\w+)(?:=| in )(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)`)
 
-// Program is the daemon whose threads the command looks at; empty where it names none, or several.
+// tracesProcess is strace of the threads of a process by its name: 1 the name.
+var tracesProcess = regexp.MustCompile(`\bstrace\b[^|;]* -p ?(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)`)
+
+// Program is the daemon whose threads the command looks at, or traces; empty where it names none,
+// or several.
 func (s *Section) Program() string {
+	if m := tracesProcess.FindStringSubmatch(s.Command); m != nil && slices.Contains(samples.NamedProcesses, m[1]) {
+		return m[1]
+	}
 	m := threadsOf.FindStringSubmatch(s.Command)
 	uses := func(file string) bool {
 		return strings.Contains(s.Command, "/proc/$"+m[2]+file) || strings.Contains(s.Command, "/proc/${"+m[2]+"}"+file)

@@ -29,6 +29,7 @@ type Listing struct {
 	ages             []time.Duration // of events; -1 where the listing does not say
 	pids             map[int]bool
 	children         children.Counts
+	parents          []string // of sandboxes, which are shims
 	realtime         realtime.CPUs
 	inside           map[int]bool // shims, and what they have started in containers
 	rows             int
@@ -124,6 +125,9 @@ func (p *Listing) TakeRow(dst []event.Event, e *snapshots.Datum) []event.Event {
 	p.row, p.first = e.Quote(), first
 	if first {
 		p.children.Add(r.ppid, r.comm, p.row)
+		if r.comm == "pause" && len(p.parents) < maxTold {
+			p.parents = append(p.parents, r.ppid)
+		}
 	}
 	p.realtime.Add(e.Column("CLS", "POL", "SCH"), e.Column("PSR", "P", "CPU"), e.Column("%CPU"), r.comm, p.row)
 	p.told = p.addEvent(&r, e)
@@ -560,13 +564,16 @@ func ageByDay(e *event.Event, lastClock string) (age time.Duration, ok bool) {
 	return age, err == nil && age > 0
 }
 
-// shims are the numbers of the shims of containerd in a listing. conmon is none: it has other
-// locks.
+// shims are the numbers of the shims of containerd in a listing, also of those that are seen only
+// as parents. conmon is none: it has other locks.
 func (p *Listing) shims() map[string]bool {
 	all := map[string]bool{}
+	for _, parent := range p.parents {
+		all[parent] = true
+	}
 	for i := range p.events {
-		if e := &p.events[i]; e.Component == "shim" && e.FieldText(event.FieldComm) != "conmon" {
-			all[strconv.Itoa(e.IDs.PID)] = true
+		if e := &p.events[i]; e.Component == "shim" {
+			all[strconv.Itoa(e.IDs.PID)] = e.FieldText(event.FieldComm) != "conmon"
 		}
 	}
 	return all

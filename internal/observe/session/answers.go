@@ -172,9 +172,30 @@ func trimLines(answer []event.Quote) []event.Quote {
 	return all
 }
 
+// hereDocument is a command that reads what follows it, up to a line with a word: 1 the word.
+//
+//	ssh node-7 'bash -s' <<'X'
+var hereDocument = regexp.MustCompile(`<<-?\s*['"]?(\w{1,20})['"]?\s*$`)
+
+// takeHereDocument gives a command what it reads, which stands before its answer.
+func takeHereDocument(command string, answer []event.Quote) (whole string, rest []event.Quote) {
+	m := hereDocument.FindStringSubmatch(command)
+	if m == nil {
+		return command, answer
+	}
+	whole = command
+	for i, quote := range answer {
+		if strings.TrimSpace(quote.Text) == m[1] {
+			return whole, answer[i+1:]
+		}
+		whole += "; " + quote.Text
+	}
+	return command, answer
+}
+
 // takeAnswer returns the events of a command that a report asks for, and notes what it counted.
 func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Event) {
-	answer := trimLines(s.First)
+	command, answer := takeHereDocument(command, trimLines(s.First))
 	if n := numberOfProperty(answer); n > 0 {
 		c.counts.add(count{command: command, number: n}, s.Quote, answer[0])
 	}
@@ -191,6 +212,6 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 	if e, ok := c.frozenCgroup(command, s); ok {
 		all = append(all, e)
 	}
-	all = append(all, readCrowds(command, s, answer)...)
+	all = append(append(all, readCrowds(command, s, answer)...), readConditions(command, answer)...)
 	return append(append(all, suspendedVolumes(command, s.Quote, answer)...), readRows(command, s.Quote, answer)...)
 }

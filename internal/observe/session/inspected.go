@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/observe/tasks"
 )
 
@@ -30,4 +31,47 @@ func inspected(command string, answer []event.Quote) (task tasks.Task, ok bool) 
 		}
 	}
 	return tasks.Task{}, false
+}
+
+// conditionOf is the type of a condition of the runtime, status that it is not met, and whatSaid
+// what the runtime says of it: lines of crictl info that grep -A4 has left.
+//
+//	"type": "NetworkReady",
+//	"status": false,
+//	"reason": "NetworkPluginNotReady",
+//	"message": "Network plugin returns error: cni plugin not initialized"
+var (
+	conditionOf = regexp.MustCompile(`^"type": "(RuntimeReady|NetworkReady)"`)
+	whatSaid    = regexp.MustCompile(`^"(reason|message)": "([^"]*)"`)
+)
+
+// readConditions returns the events of conditions of the runtime that are not met, where a command
+// printed their lines without the rest of the answer.
+func readConditions(command string, answer []event.Quote) (all []event.Event) {
+	if !strings.Contains(command, "crictl info") || len(answer) == 0 || strings.ContainsAny(answer[0].Text[:min(len(answer[0].Text), 1)], "{[") {
+		return nil // a whole document is read as one
+	}
+	kind, failed := "", false
+	said := map[string]string{}
+	var quotes []event.Quote
+	for _, quote := range answer {
+		line := strings.TrimSpace(quote.Text)
+		if m := conditionOf.FindStringSubmatch(line); m != nil {
+			kind, failed, said, quotes = m[1], false, map[string]string{}, nil
+		}
+		failed = failed || strings.HasPrefix(line, `"status": false`)
+		m := whatSaid.FindStringSubmatch(line)
+		if kind == "" || m == nil {
+			continue
+		}
+		said[m[1]], quotes = m[2], append(quotes, quote)
+		if m[1] != "message" || !failed {
+			continue
+		}
+		if e, ok := states.RuntimeTrouble(kind, said["reason"], said["message"], quotes); ok {
+			all = append(all, e)
+		}
+		kind = ""
+	}
+	return all
 }

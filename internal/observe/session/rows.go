@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
@@ -29,6 +30,8 @@ var rows = []struct {
 	{asksFor("fanotify", "fdinfo"), regexp.MustCompile(`^([1-9]\d{0,6}) (\S.{0,14}?) State:\s+([TtD]) \([a-z ]+\)`), mutedListener},
 	// "communications error to 10.99.0.2#53: timed out" of dig, nslookup and host
 	{asksResolver, regexp.MustCompile(`^;; (?:no servers could be reached|connection timed out; no servers could be reached|communications error to \S+: timed out)$`), silentResolver},
+	// "Ncat: TIMEOUT." and what curl prints by -w '%{http_code} %{time_connect} %{errormsg}': 1 the reason
+	{asksAPIServer, regexp.MustCompile(`^(?:Ncat: |000 \d+\.\d+ )((?:TIMEOUT|Connection timed out|No route to host|Failed to connect|Connection refused).*)$`), silentAPIServer},
 	// "u_str LISTEN 0 4096 /run/docker.sock 20412 * 0 users:(("dockerd",pid=1341,fd=10))":
 	// 1 the path, 2 the name, 3 the pid
 	{asksFor("ss "), regexp.MustCompile(`^u_str +LISTEN +\d+ +\d+ +(/\S+) .*users:\(\("([^"]{1,15})",pid=(\d{1,7}),`), listeningSocket},
@@ -62,6 +65,22 @@ func asksForRelease(command string) bool {
 var resolverQuestion = regexp.MustCompile(`(?:^|[;&|] *)(?:dig|nslookup|host) `)
 
 func asksResolver(command string) bool { return resolverQuestion.MatchString(command) }
+
+// apiServerQuestion is a question to an API server: at its port, at one of its paths, or at the name
+// that a cloud gives it.
+var apiServerQuestion = regexp.MustCompile(`\b(?:nc|ncat|curl)\b.*(?:\b6443\b|/(?:ready|health|live)z\b|\.eks\.amazonaws\.com|\.azmk8s\.io)`)
+
+func asksAPIServer(command string) bool { return apiServerQuestion.MatchString(command) }
+
+// silentAPIServer is the event of an API server that does not answer somebody on the node.
+func silentAPIServer(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	e = event.New(
+		event.KindHealthFailed, "the API server does not answer who asks it on the node: "+m[1], event.FieldService.Text("apiserver"),
+		event.FieldError.Text(m[1]), event.FieldDeadline.Bool(strings.Contains(strings.ToLower(m[1]), "time")),
+	)
+	e.Component, e.Source, e.Evidence = "node", facts.Commands, quotes
+	return e, true
+}
 
 // silentResolver is the event of a server of names that does not answer.
 func silentResolver(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
@@ -98,7 +117,7 @@ func slowSync(ms, comm, id, file int) func(command string, m []string, quotes []
 		seconds := int(took / 1000)
 		e = event.New(
 			event.KindSyscall, m[comm]+" waits for the sync of "+m[file], event.FieldComm.Text(m[comm]), event.FieldName.Text("fdatasync"),
-			event.FieldPath.Text(m[file]), event.FieldSeconds.Number(float64(seconds)), event.FieldReturned.Bool(true),
+			event.FieldPath.Text(m[file]), event.FieldTook.Duration(time.Duration(seconds)*time.Second), event.FieldReturned.Bool(true),
 		)
 		e.IDs.TID, _ = strconv.Atoi(m[id])
 		e.Component, e.Source, e.Evidence = daemon.Named(m[comm]), facts.Commands, quotes

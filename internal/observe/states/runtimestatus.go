@@ -58,6 +58,18 @@ func (o *objects) appendRuntimeStatus(dst []event.Event) []event.Event {
 	return append(dst, *answer)
 }
 
+// RuntimeTrouble is a condition of a runtime that is false, as crictl info prints it: the type
+// RuntimeReady or NetworkReady, its reason, and the quotes of its lines. Ok is false for a reason
+// that tells of no trouble.
+func RuntimeTrouble(kind, reason, message string, quotes []event.Quote) (e event.Event, ok bool) {
+	c := condition{kind: kind, reason: reason, message: message, quotes: quotes}
+	all := c.appendRuntimeTrouble(nil)
+	if len(all) == 0 {
+		return event.Event{}, false
+	}
+	return all[0], true
+}
+
 // newAnswer is the answer itself: a runtime that says anything of itself is there.
 func newAnswer(quotes []event.Quote) *event.Event {
 	return &event.Event{

@@ -373,7 +373,7 @@ func (r *procReader) beginFile(p procPlace, q event.Quote) {
 	if n := r.seen[key]; n > 1 {
 		group += ":" + strconv.Itoa(n)
 	}
-	if p.comm == "" && p.file == "" && p.pid > 0 {
+	if unnamed := p.pid == 0 && p.tid == 0; p.comm == "" && (p.file == "" && p.pid > 0 || unnamed) {
 		p.comm = r.Program // threads have the name of their process until they choose one
 	}
 	r.cur = &Sample{Time: r.now, PID: p.pid, TID: p.tid, Comm: p.comm, Part: true, Group: group, Pos: q.Pos, Raw: []byte(q.Text)}

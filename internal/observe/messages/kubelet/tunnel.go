@@ -47,7 +47,7 @@ func tunnelBroken(r *event.Record) (event.Event, bool) {
 	e := ofCluster(event.KindTunnelBroken, tunnelWords[what], event.FieldWhat.Text(what))
 	if what == "agent" {
 		e.AddFields(event.FieldError.Text(table.Clip(table.ErrorOf(r))))
-		return e, strings.Contains(before, "clientset.go:")
+		return e, strings.Contains(before, "clientset.go:") || r.Caller == "clientset.go"
 	}
 	if target, ok := scan.Between(after, " while dialing ", ", code 50"); ok && what == "proxy" {
 		e.AddFields(event.FieldTarget.Text(target))
