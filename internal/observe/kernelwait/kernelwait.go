@@ -50,8 +50,8 @@ var kernelWaits = []struct {
 	{"file-server", []string{
 		"rpc_wait_bit_killable", "__rpc_execute", "rpc_*", // net/sunrpc/
 		"nfs_*", "nfs3_*", "nfs4_*", "nfs41_*", "nfsiod_*", // fs/nfs/
-		"ceph_*",           // fs/ceph/, net/ceph/: ceph_mdsc_do_request
-		"cifs_*", "smb2_*", // fs/smb/client/
+		"ceph_*",                                                      // fs/ceph/, net/ceph/: ceph_mdsc_do_request
+		"cifs_*", "smb2_*", "wait_for_response", "compound_send_recv", // fs/smb/client/
 		"v9fs_*", "p9_client_*", // fs/9p/, net/9p/
 		"netfs_*", "fscache_*", "afs_*", // fs/netfs/, fs/fscache/, fs/afs/
 		"ptlrpc_*", "ldlm_*", "cl_sync_io_wait*", // Lustre

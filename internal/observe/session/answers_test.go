@@ -63,6 +63,7 @@ func TestAnswers(t *testing.T) {
 		"# ps --ppid $(pgrep -f 'containerd-shim-runc-v2.*3dd3175e7ab8') -o args= | sort | uniq -c | sort -rn\n   1388 /bin/bash -c /scripts/ready.sh\n      1 /pause\n",
 		"# ps --ppid $(pgrep -f 'containerd-shim-runc-v2.*3dd3175e7ab8') -o args= | sort | uniq -c | sort -rn\n      2 /bin/bash -c /scripts/ready.sh\n      1 /pause\n",
 		"# timeout 20 docker ps >/dev/null; echo $?\n124\n",
+		"# systemctl show containerd -p ActiveState,SubState,FreezerState\nActiveState=active\nSubState=running\nFreezerState=frozen\n",
 		"# timeout 10 crictl info | grep -i -A4 networkready\n        \"type\": \"NetworkReady\",\n        \"status\": false,\n        \"reason\": \"NetworkPluginNotReady\",\n        \"message\": \"Network plugin returns error: cni plugin not initialized\"\n      }\n",
 		"# timeout 10 crictl info | grep -i -A4 networkready\n        \"type\": \"NetworkReady\",\n        \"status\": true,\n        \"reason\": \"\",\n        \"message\": \"\"\n      }\n",
 		"# ssh node-7 'bash -s' <<'X'\ncurl -sk -o /dev/null -m 5 -w '%{http_code} %{time_connect} %{errormsg}' https://10.0.0.1:6443/readyz\nnc -vz -w 4 10.61.12.91 443\nX\n000 0.000000 Connection timed out after 5001 milliseconds\nNcat: TIMEOUT.\n",

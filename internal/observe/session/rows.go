@@ -30,7 +30,8 @@ var rows = []struct {
 	{asksFor("fanotify", "fdinfo"), regexp.MustCompile(`^([1-9]\d{0,6}) (\S.{0,14}?) State:\s+([TtD]) \([a-z ]+\)`), mutedListener},
 	// "communications error to 10.99.0.2#53: timed out" of dig, nslookup and host
 	{asksResolver, regexp.MustCompile(`^;; (?:no servers could be reached|connection timed out; no servers could be reached|communications error to \S+: timed out)$`), silentResolver},
-	// "Ncat: TIMEOUT." and what curl prints by -w '%{http_code} %{time_connect} %{errormsg}': 1 the reason
+	// "Ncat: TIMEOUT.", and "000 0.000000 Connection timed out" of curl -w '%{http_code}
+	// %{time_connect} %{errormsg}': 1 the reason
 	{asksAPIServer, regexp.MustCompile(`^(?:Ncat: |000 \d+\.\d+ )((?:TIMEOUT|Connection timed out|No route to host|Failed to connect|Connection refused).*)$`), silentAPIServer},
 	// "u_str LISTEN 0 4096 /run/docker.sock 20412 * 0 users:(("dockerd",pid=1341,fd=10))":
 	// 1 the path, 2 the name, 3 the pid
@@ -41,8 +42,26 @@ var rows = []struct {
 	// "13:07:21 containerd 1010 S 0 0 17210.92 meta.db" of ext4slower and its like: 1 the name, 2 the
 	// pid, 3 the milliseconds, 4 the file
 	{asksFor("slower"), regexp.MustCompile(`^\d\d:\d\d:\d\d +(\S.{0,14}?) +(\d{1,7}) +S +\d+ +\d+ +(\d+\.\d+) (\S.*)$`), slowSync(3, 1, 2, 4)},
+	// "FreezerState=frozen" of systemctl show
+	{asksFor("systemctl show "), regexp.MustCompile(`^FreezerState=(frozen|freezing)$`), frozenUnit},
 	// "5.4.217-126.408.amzn2.x86_64", among what else a line of commands prints: 1 the version
 	{asksForRelease, regexp.MustCompile(`^(\d+\.\d+\.\d+[\w.+~-]*)$`), kernelRelease},
+}
+
+// shownUnit is the unit that systemctl show tells of: 1 its name.
+var shownUnit = regexp.MustCompile(`\bsystemctl show (?:-\S+ (?:\S+=?\S* )?)*?([a-z][\w@.-]*)`)
+
+// frozenUnit is the event of a service that somebody has frozen (systemctl freeze, since 246).
+func frozenUnit(command string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	unit := shownUnit.FindStringSubmatch(command)
+	if unit == nil {
+		return e, false
+	}
+	owner := daemon.OfService(strings.TrimSuffix(unit[1], ".service"))
+	e = event.New(event.KindCgroup, "the cgroup of "+unit[1]+" is frozen", event.FieldPath.Text(unit[1]), event.FieldFrozen.Bool(true))
+	e.AddText(event.FieldDaemon, owner)
+	e.Component, e.Source, e.Evidence = "node", facts.Node, quotes
+	return e, owner != ""
 }
 
 // endedInTime is what loops print of whom timeout has ended.
@@ -66,8 +85,8 @@ var resolverQuestion = regexp.MustCompile(`(?:^|[;&|] *)(?:dig|nslookup|host) `)
 
 func asksResolver(command string) bool { return resolverQuestion.MatchString(command) }
 
-// apiServerQuestion is a question to an API server: at its port, at one of its paths, or at the name
-// that a cloud gives it.
+// apiServerQuestion is a question to an API server: at its port, at one of its paths, or at the
+// name that a cloud gives it.
 var apiServerQuestion = regexp.MustCompile(`\b(?:nc|ncat|curl)\b.*(?:\b6443\b|/(?:ready|health|live)z\b|\.eks\.amazonaws\.com|\.azmk8s\.io)`)
 
 func asksAPIServer(command string) bool { return apiServerQuestion.MatchString(command) }

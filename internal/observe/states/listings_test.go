@@ -48,3 +48,20 @@ func TestUnitCounts(t *testing.T) {
 		})
 	}
 }
+
+// TestLoneCondition: the condition of a node is told although grep has left out the header above
+// it, and lines of another part stand below.
+func TestLoneCondition(t *testing.T) {
+	const text = `  Ready            Unknown   Tue, 03 Dec 2019 20:29:38 +0800   Tue, 03 Dec 2019 20:30:21 +0800   NodeStatusUnknown   Kubelet stopped posting node status.
+ Kernel Version:             3.10.0-957.21.3.el7.x86_64
+ Container Runtime Version:  docker://18.6.2
+`
+	for _, end := range []string{"", "\n"} {
+		events, _ := observetest.ObserveFile(t, "node.txt", []byte(text[:len(text)-1]+end))
+		kinds := map[event.Kind]int{}
+		for _, e := range events {
+			kinds[e.Kind]++
+		}
+		require.Equal(t, map[event.Kind]int{event.KindNodeCondition: 1, event.KindFact: 2}, kinds)
+	}
+}

@@ -83,13 +83,17 @@ func linuxRelease(s string) string {
 }
 
 func (o *outline) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event {
+	if len(e.Fields) > 0 {
+		return o.takeRow(dst, e)
+	}
+	if row, ok := snapshots.CutCondition(e.Raw); ok { // without the header above it, as grep leaves it
+		o.nodes.addCondition(o.node, row, e.Quote())
+		return dst
+	}
 	if len(e.Path) == 0 {
 		return dst
 	}
 	name := e.Path[len(e.Path)-1]
-	if len(e.Fields) > 0 {
-		return o.takeRow(dst, e)
-	}
 	if fact, value := tools.DockerFact(name, e.Value); fact != "" {
 		dst = addFact(dst, facts.Config, fact, value, e)
 	}

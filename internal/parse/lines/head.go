@@ -14,7 +14,8 @@ type Head struct {
 	Text []byte // at most HeadSize, which may end inside a line
 	// Lines are those that are not blank, without colours, and without a last one that is cut, unless
 	// it is all there is.
-	Lines [][]byte
+	Lines   [][]byte
+	unended bool // the last of Lines may be cut: no end of a line follows it
 	// Marks are what package logs found of each line, nil before it looked. Rows is whether a line may
 	// be one of a listing, by package snapshots.
 	Marks []uint8
@@ -50,7 +51,11 @@ func NewHead(text []byte) *Head {
 	}
 	h.coloured = h.has['\x1b']
 	const most = 1 << 10 // at once: a text may be of line breaks alone
-	h.Lines = slices.AppendSeq(make([][]byte, 0, min(most, bytes.Count(text, []byte{'\n'})+1)), OfHead(text))
+	ended := text
+	if n := len(text); 0 < n && n < HeadSize && text[n-1] != '\n' { // all of a file
+		ended, h.unended = append(slices.Clone(text), '\n'), bytes.IndexByte(text, '\n') >= 0
+	}
+	h.Lines = slices.AppendSeq(make([][]byte, 0, min(most, bytes.Count(text, []byte{'\n'})+1)), OfHead(ended))
 	return h
 }
 
@@ -133,7 +138,11 @@ func ShareOf(head *Head, look func(n int) Sign) float64 {
 	var count [Proves + 1]int
 	left := len(head.Lines)
 	for n := range head.Lines {
-		count[look(n)]++
+		sign := look(n)
+		if sign == Foreign && head.unended && n == len(head.Lines)-1 {
+			sign = Silent
+		}
+		count[sign]++
 		if left--; count[Foreign] > count[Fits]+count[Proves]+left {
 			return 0
 		}

@@ -244,16 +244,20 @@ func nfsStateLost(r *event.Record) (event.Event, bool) {
 //	CIFS VFS: Server 10.0.0.7 has not responded in 120 seconds. Reconnecting...      up to 5.4
 //	CIFS: VFS: \\ has not responded in 180 seconds. Reconnecting...      before it has mounted
 func cifsServer(r *event.Record) (event.Event, bool) {
-	before, _, ok := strings.Cut(r.Message(), " has not responded in ")
+	before, after, ok := strings.Cut(r.Message(), " has not responded in ")
 	words := strings.Fields(before)
 	if !ok || len(words) < 2 || !strings.Contains(before, "CIFS") {
 		return event.Event{}, false
 	}
 	server := cmp.Or(strings.TrimLeft(words[len(words)-1], `\`), "without a name")
-	return event.New(
+	e := event.New(
 		event.KindServerSilent, "the SMB server "+server+" does not answer", event.FieldProtocol.Text("cifs"),
 		event.FieldServer.Text(server), event.FieldGaveUp.Bool(false),
-	), true
+	)
+	if seconds, _ := strconv.Atoi(scan.Digits(after)); seconds > 0 && r.Time.Known {
+		e.Start, e.End = r.Time.Add(-time.Duration(seconds)*time.Second), r.Time
+	}
+	return e, true
 }
 
 // cephServer is fs/ceph/mds_client.c's word on a server of metadata:
