@@ -33,8 +33,8 @@ func inspected(command string, answer []event.Quote) (task tasks.Task, ok bool) 
 	return tasks.Task{}, false
 }
 
-// conditionOf is the type of a condition of the runtime, status that it is not met, and whatSaid
-// what the runtime says of it: lines of crictl info that grep -A4 has left.
+// conditionOf is the line of crictl info that begins a condition of the runtime: 1 its type.
+// whatSaid is one of those behind it: 1 the key, 2 what the runtime says. grep -A4 leaves them so:
 //
 //	"type": "NetworkReady",
 //	"status": false,

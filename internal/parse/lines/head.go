@@ -12,8 +12,9 @@ const HeadSize = 64 << 10
 // Head is the start of a file, taken apart once for all who ask what the file is.
 type Head struct {
 	Text []byte // at most HeadSize, which may end inside a line
-	// Lines are those that are not blank, without colours, and without a last one that is cut, unless
-	// it is all there is.
+	// Lines are those that are not blank, without colours. Where Text is less than HeadSize, and so
+	// all of a file, the last one is among them although no end of a line follows it; else it is
+	// cut, and is left out unless it is all there is.
 	Lines   [][]byte
 	unended bool // the last of Lines may be cut: no end of a line follows it
 	// Marks are what package logs found of each line, nil before it looked. Rows is whether a line may
