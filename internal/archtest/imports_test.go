@@ -233,10 +233,10 @@ var layers = map[string]layer{
 	"internal/observe/session": {
 		[]string{
 			"internal/event", "internal/parse", "internal/parse/lines", "internal/parse/stamp", "internal/observe/scan", "internal/observe/facts", "internal/observe/daemon",
-			"internal/observe/messages/systemd",                        // how the state of a unit is said
-			"internal/observe/states",                                  // the end of a certificate
-			"internal/observe/tasks",                                   // the containers that it shows one by one
-			"internal/observe/children", "internal/observe/kernelwait", // what it counted
+			"internal/observe/messages/systemd",                                                     // how the state of a unit is said
+			"internal/observe/states",                                                               // the end of a certificate
+			"internal/observe/tasks",                                                                // the containers that it shows one by one
+			"internal/observe/children", "internal/observe/kernelwait", "internal/observe/messages", // what it counted
 		},
 		"what somebody typed is told apart from what was printed, which others read",
 	},

@@ -213,5 +213,6 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 		all = append(all, e)
 	}
 	all = append(append(all, readCrowds(command, s, answer)...), readConditions(command, answer)...)
+	all = append(all, readCountedLines(command, s.Quote, answer)...)
 	return append(append(all, suspendedVolumes(command, s.Quote, answer)...), readRows(command, s.Quote, answer)...)
 }
