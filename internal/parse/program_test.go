@@ -1,9 +1,13 @@
 package parse
 
 import (
+	"io"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/plegdiag/plegdiag/internal/parse/lines"
 )
 
 // TestSectionProgram: whose threads a command looks at, or traces.
@@ -21,4 +25,18 @@ func TestSectionProgram(t *testing.T) {
 	} {
 		require.Equal(t, want, (&Section{Command: command}).Program(), command)
 	}
+}
+
+// TestProgramByNumber: a process that is traced by its number is the one of which a command before
+// has printed that number.
+func TestProgramByNumber(t *testing.T) {
+	const text = "# pidof containerd\n894\n# strace -f -T -p 894\nfdatasync(8) = 0 <7.284113>\n# strace -p 895\nfsync(8) = 0 <1.2>\n"
+	var got []string
+	all := NewSections(lines.Input{Path: "f", R: strings.NewReader(strings.ReplaceAll(text, "# ", "root@n:~# "))})
+	for s := all.Next(); s != nil; s = all.Next() {
+		_, err := io.Copy(io.Discard, s.R)
+		require.NoError(t, err)
+		got = append(got, s.Program())
+	}
+	require.Equal(t, []string{"", "containerd", ""}, got)
 }

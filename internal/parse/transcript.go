@@ -47,18 +47,19 @@ type Section struct {
 	// R gives the lines of the section, and is valid until the next one.
 	R io.Reader
 	// What is known when R has been read.
-	Filled  int           // lines that are not blank and neither of the following
-	Broken  event.Quote   // where somebody gave up waiting: ^C, "(hangs)"; zero where nobody did
-	Took    time.Duration // how long the command ran, where it was run by time; else zero
-	Timed   event.Quote   // of the line that says so
-	Number  int           // that the command counted, where it ends in wc -l or grep -c; else zero
-	Counted event.Quote   // of the line that says so
-	Missing int           // the process that the command asks for and that is not there; else zero
-	Missed  event.Quote   // of the line that says so
-	Limit   int           // of the kernel that the command printed, of those in LimitNames; else zero
-	Sought  Sought        // of a command that looks for a process
-	First   []event.Quote // of the first lines that a command printed, at most maxFirst
-	Last    bool          // nothing stands behind it in the file
+	Filled  int               // lines that are not blank and neither of the following
+	Broken  event.Quote       // where somebody gave up waiting: ^C, "(hangs)"; zero where nobody did
+	Took    time.Duration     // how long the command ran, where it was run by time; else zero
+	Timed   event.Quote       // of the line that says so
+	Number  int               // that the command counted, where it ends in wc -l or grep -c; else zero
+	Counted event.Quote       // of the line that says so
+	Missing int               // the process that the command asks for and that is not there; else zero
+	Missed  event.Quote       // of the line that says so
+	Limit   int               // of the kernel that the command printed, of those in LimitNames; else zero
+	Sought  Sought            // of a command that looks for a process
+	found   map[string]string // the daemons by the numbers that commands so far have printed
+	First   []event.Quote     // of the first lines that a command printed, at most maxFirst
+	Last    bool              // nothing stands behind it in the file
 }
 
 // choosesState is a command that looks only at threads of one state: 1 is its letter.
@@ -77,14 +78,33 @@ func (s *Section) State() string {
 // variable and 3 the name that it stands for; or at all processes of a name, each in its turn.
 var threadsOf = regexp.MustCompile(`/proc/(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)/(?:task/|stack\b|wchan\b)|\b(\w+)(?:=| in )(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)`)
 
-// tracesProcess is strace of the threads of a process by its name: 1 the name.
-var tracesProcess = regexp.MustCompile(`\bstrace\b[^|;]* -p ?(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)`)
+// tracesProcess is strace of the threads of a process: 1 its name, or 2 its number.
+var tracesProcess = regexp.MustCompile(`\bstrace\b[^|;]* -p ?(?:(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)|(\d{1,7})\b)`)
+
+// findsProcess is a command that prints the number of a process by its name: 1 the name.
+var findsProcess = regexp.MustCompile(`(?:^|[ ;])(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)$`)
+
+// noteNumber notes the number of a daemon, where a command prints it alone.
+func (s *Sections) noteNumber(line []byte) {
+	m := findsProcess.FindStringSubmatch(s.next.Command)
+	number := strings.TrimSpace(string(line[:min(len(line), 16)]))
+	if m == nil || !slices.Contains(samples.NamedProcesses, m[1]) || number == "" || strings.Trim(number, "0123456789") != "" {
+		return
+	}
+	if s.found == nil {
+		s.found = map[string]string{}
+	}
+	s.found[number] = m[1]
+}
 
 // Program is the daemon whose threads the command looks at, or traces; empty where it names none,
 // or several.
 func (s *Section) Program() string {
-	if m := tracesProcess.FindStringSubmatch(s.Command); m != nil && slices.Contains(samples.NamedProcesses, m[1]) {
-		return m[1]
+	if m := tracesProcess.FindStringSubmatch(s.Command); m != nil {
+		if slices.Contains(samples.NamedProcesses, m[1]) {
+			return m[1]
+		}
+		return s.found[m[2]]
 	}
 	m := threadsOf.FindStringSubmatch(s.Command)
 	uses := func(file string) bool {
@@ -111,17 +131,18 @@ type Sections struct {
 	pressed   bool // the section has the first line of a file in /proc/pressure
 	stacks    stackKind
 	where     directory
-	printed   []string // files whose values follow, one in each line
-	line      int      // lines that were read
-	fresh     bool     // at the start of a line of which no margin was taken off
-	margin    int      // blanks before the last fence
-	commented bool     // what stands behind the last fence is output behind marks of a comment
-	counts    bool     // the command of the section counts lines
-	titled    bool     // the section's head is a path or a command in a page, which may stand above a fence
-	fenced    bool     // behind the first of two fences
-	start     bool     // at the start of a line, or of a prompt behind what has no end of a line
-	before    int      // bytes of the line that still stand before such a prompt; else zero
-	ended     bool     // the section has ended
+	printed   []string          // files whose values follow, one in each line
+	line      int               // lines that were read
+	fresh     bool              // at the start of a line of which no margin was taken off
+	margin    int               // blanks before the last fence
+	commented bool              // what stands behind the last fence is output behind marks of a comment
+	counts    bool              // the command of the section counts lines
+	found     map[string]string // daemons by their numbers, as commands have printed them
+	titled    bool              // the section's head is a path or a command in a page, which may stand above a fence
+	fenced    bool              // behind the first of two fences
+	start     bool              // at the start of a line, or of a prompt behind what has no end of a line
+	before    int               // bytes of the line that still stand before such a prompt; else zero
+	ended     bool              // the section has ended
 	finished  bool
 	err       error
 }
@@ -145,7 +166,7 @@ func (s *Sections) Next() *Section {
 	if s.titled && s.next.Filled == 0 && !s.fenced {
 		above = s.next.Command
 	}
-	s.next = Section{Before: s.line, R: s}
+	s.next = Section{Before: s.line, R: s, found: s.found}
 	s.listing, s.status, s.units, s.pressed, s.stacks = snapshots.Rows{}, false, false, false, noStack
 	s.ended = false
 	head := s.peekLine()
@@ -396,6 +417,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 	s.noteCount(line, quote)
 	if s.next.Filled < 2 {
 		s.noteMissing(line, quote)
+		s.noteNumber(line)
 	}
 	s.next.Sought.note(line, quote)
 	if s.next.Command != "" && len(s.next.First) < maxFirst {

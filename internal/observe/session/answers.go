@@ -214,5 +214,8 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 	}
 	all = append(append(all, readCrowds(command, s, answer)...), readConditions(command, answer)...)
 	all = append(all, readCountedLines(command, s.Quote, answer)...)
+	if e, ok := throttledCgroup(command, s, answer); ok {
+		all = append(all, e)
+	}
 	return append(append(all, suspendedVolumes(command, s.Quote, answer)...), readRows(command, s.Quote, answer)...)
 }

@@ -63,6 +63,8 @@ func TestAnswers(t *testing.T) {
 		"# ps --ppid $(pgrep -f 'containerd-shim-runc-v2.*3dd3175e7ab8') -o args= | sort | uniq -c | sort -rn\n   1388 /bin/bash -c /scripts/ready.sh\n      1 /pause\n",
 		"# ps --ppid $(pgrep -f 'containerd-shim-runc-v2.*3dd3175e7ab8') -o args= | sort | uniq -c | sort -rn\n      2 /bin/bash -c /scripts/ready.sh\n      1 /pause\n",
 		"# timeout 20 docker ps >/dev/null; echo $?\n124\n",
+		"# for i in 1 2; do date +%T; egrep 'nr_|thrott' /sys/fs/cgroup/system.slice/containerd.service/cpu.stat; sleep 10; done\n09:49:03\nnr_periods 2402117\nnr_throttled 2391840\nthrottled_usec 3921774018893\n09:49:13\nnr_periods 2402217\nnr_throttled 2391940\nthrottled_usec 3921930112407\n",
+		"# grep nr_ /sys/fs/cgroup/system.slice/kubelet.service/cpu.stat\nnr_periods 2402117\nnr_throttled 0\n",
 		"# dmesg -T | grep 'blocked for more' | sed 's/.*INFO: //' | sort | uniq -c | sort -rn | head -5\n      9 task jbd2/nvme1n1p1-:1160 blocked for more than 122 seconds.\n      4 task containerd:2019 blocked for more than 122 seconds.\n",
 		"# systemctl show containerd -p ActiveState,SubState,FreezerState\nActiveState=active\nSubState=running\nFreezerState=frozen\n",
 		"# timeout 10 crictl info | grep -i -A4 networkready\n        \"type\": \"NetworkReady\",\n        \"status\": false,\n        \"reason\": \"NetworkPluginNotReady\",\n        \"message\": \"Network plugin returns error: cni plugin not initialized\"\n      }\n",
