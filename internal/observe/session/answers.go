@@ -100,6 +100,30 @@ func appendChildren(dst []event.Event, command string, quotes ...event.Quote) []
 	return dst
 }
 
+// alikeProcesses is a command that counts processes by their command lines.
+var alikeProcesses = regexp.MustCompile(`\bps (?:-e ?|ax ?|-A ?)?-?e?o ?(?:args|cmd|command)=?(?: |$)`)
+
+// leastAlike is how many processes of one command line a node has that leaks them: workers and
+// connections of servers are fewer.
+const leastAlike = 1000
+
+// appendAlike adds how many processes have one command line, of a row such as
+// "3911 redis-cli -h localhost ping".
+func appendAlike(dst []event.Event, quotes ...event.Quote) []event.Event {
+	m := kindRow.FindStringSubmatch(quotes[len(quotes)-1].Text)
+	if m == nil {
+		return dst
+	}
+	number, _ := strconv.Atoi(m[1])
+	if number < leastAlike || strings.HasPrefix(m[2], "[") {
+		return dst
+	}
+	e, _ := facts.New("counted.alike", m[1])
+	e.AddText(event.FieldProgram, path.Base(strings.Fields(m[2])[0]))
+	e.Component, e.Source, e.Evidence = "counted", facts.Commands, quotes
+	return append(dst, e)
+}
+
 // isProgram tells the name of a program from a pid, and from a row of several words.
 var isProgram = regexp.MustCompile(`^[A-Za-z][\w.-]{1,14}$`)
 
@@ -205,6 +229,8 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 		case sum == 0:
 		case childrenOf.MatchString(counting):
 			all = appendChildren(all, counting, s.Quote, most)
+		case alikeProcesses.MatchString(counting):
+			all = appendAlike(all, s.Quote, most)
 		default:
 			c.counts.add(count{command: counting, number: sum, program: program}, s.Quote, most)
 		}
@@ -213,7 +239,7 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 		all = append(all, e)
 	}
 	all = append(append(all, readCrowds(command, s, answer)...), readConditions(command, answer)...)
-	all = append(all, readCountedLines(command, s.Quote, answer)...)
+	all = append(append(all, readCountedLines(command, s.Quote, answer)...), readTraced(command, s, answer)...)
 	if e, ok := throttledCgroup(command, s, answer); ok {
 		all = append(all, e)
 	}

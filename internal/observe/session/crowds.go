@@ -36,6 +36,33 @@ var crowded = []string{"file-server", "fuse", "fanotify", kernelwait.NetworkLock
 // leastCrowd is how many threads are told: fewer meet by chance.
 const leastCrowd = 3
 
+// tracedRow is a line of such a count of what status says: 1 the number, 2 the letter of the state,
+// 3 the tracer.
+//
+//	31 t 2290417
+var tracedRow = regexp.MustCompile(`^\s*(\d{1,6}) ([tT]) ([1-9]\d{0,6})\s*$`)
+
+// readTraced returns the event of a daemon whose threads are held by a tracer, where a command
+// counted what their status says.
+func readTraced(command string, s *parse.Section, answer []event.Quote) (all []event.Event) {
+	if !strings.Contains(command, "TracerPid") || s.Program() == "" {
+		return nil
+	}
+	for _, quote := range answer {
+		m := tracedRow.FindStringSubmatch(quote.Text)
+		if m == nil {
+			continue
+		}
+		e := event.New(
+			event.KindProcess, s.Program()+" is stopped by a debugger (state "+m[2]+"): process "+m[3]+" traces it",
+			event.FieldComm.Text(s.Program()), event.FieldState.Text(m[2]),
+		)
+		e.Component, e.Source, e.Evidence = daemon.OfProcess(s.Program()), facts.Processes, []event.Quote{s.Quote, quote}
+		all = append(all, e)
+	}
+	return all
+}
+
 // readCrowds returns the events of a command that counted in which functions of the kernel threads
 // are.
 func readCrowds(command string, s *parse.Section, answer []event.Quote) (all []event.Event) {

@@ -34,8 +34,8 @@ var rows = []struct {
 	// %{time_connect} %{errormsg}': 1 the reason
 	{asksAPIServer, regexp.MustCompile(`^(?:Ncat: |000 \d+\.\d+ )((?:TIMEOUT|Connection timed out|No route to host|Failed to connect|Connection refused).*)$`), silentAPIServer},
 	// "u_str LISTEN 0 4096 /run/docker.sock 20412 * 0 users:(("dockerd",pid=1341,fd=10))":
-	// 1 the path, 2 the name, 3 the pid
-	{asksFor("ss "), regexp.MustCompile(`^u_str +LISTEN +\d+ +\d+ +(/\S+) .*users:\(\("([^"]{1,15})",pid=(\d{1,7}),`), listeningSocket},
+	// 1 the path, 2 the name, 3 the pid; awk leaves less of it
+	{asksFor("ss "), regexp.MustCompile(`^u_str +LISTEN +(?:\d+ +\d+ +)?(/\S+) .*users:\(\("([^"]{1,15})",pid=(\d{1,7}),`), listeningSocket},
 	// "2113.402 (4120.771 ms): containerd/1190 fdatasync(fd: 8</var/lib/…/meta.db>) = 0" of perf:
 	// 1 the milliseconds, 2 the name, 3 the thread, 4 the path
 	{asksFor("perf trace"), regexp.MustCompile(`^ *\d+\.\d+ \( *(\d+\.\d+) ms\): ([^/]{1,15})/(\d{1,7}) f(?:data)?sync\(fd: \d+<([^>]+)>`), slowSync(1, 2, 3, 4)},
