@@ -29,7 +29,7 @@ var inDump = []FieldInfo{
 // waitingFor is what a goroutine waits for outside its process.
 var waitingFor = []FieldInfo{
 	oneOf(FieldDoing, "what the goroutine waits for, by its frames; empty where they do not show it",
-		"shim", "ttrpc", "ttrpc-send", "ttrpc-receive", "ttrpc-answer", "sandbox", "containerd", "cri", "docker-api", "runc", "conmon", "container-stop", "stop-channel", "exec", "nsenter", "device-mapper", "grpc",
+		"shim", "ttrpc", "ttrpc-send", "ttrpc-receive", "ttrpc-answer", "load-shim", "sandbox", "containerd", "cri", "docker-api", "runc", "conmon", "container-stop", "stop-channel", "exec", "nsenter", "device-mapper", "grpc",
 		"umount", "fsync", "relabel", "file", "file-lock", "mount-command", "udev", "host-compute", "netlink-recv", "cni-daemon", "cni-plugin", "device-plugin", "dbus",
 		"bolt-sync", "bolt-lock", "snapshot-gc", "snapshot-lock", "nri-sync", "nri-update", "nri-block", "nri-adaptation", "nri-lock", "nri-plugin", "mount-manager",
 		"metrics-add", "metrics-collect", "metrics-lock", "own-lock", "service-lock", "exit-lock", "reap", "reap-lock", "seccomp-pipe", "syscall"),

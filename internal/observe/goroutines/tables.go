@@ -141,6 +141,8 @@ var waits = []struct {
 	{doing: "seccomp-pipe", frames: []string{"(*ScmpFilter).ExportBPF"}, state: "syscall"},
 	// an answer is there, and cannot be given to its caller
 	{doing: "ttrpc-receive", frames: []string{"ttrpc.(*Client).getStream", "ttrpc.(*Client).receiveLoop"}, lock: true},
+	// containerd asks at its start each shim that is there (runtime/v2/shim_load.go, from 1.6 on)
+	{doing: "load-shim", frames: []string{"ttrpc.(*Client).", "(*ShimManager).loadShim"}},
 	{doing: "ttrpc-send", frames: []string{"ttrpc.(*channel).send", "ttrpc.(*Client)."}},
 	{doing: "ttrpc-answer", frames: []string{"ttrpc.(*channel).send", "ttrpc.(*serverConn)."}},
 	{doing: "ttrpc-send", frames: []string{"net.(*conn).Write", "ttrpc.(*channel).send"}, state: "IO wait"}, // cut below it

@@ -41,6 +41,7 @@ func endText(e stackdump.End, state string) string {
 // doingTexts say in words what a goroutine does; * stands for the method that it called.
 var doingTexts = map[string]string{
 	"shim":            "waiting for the shim to answer *",
+	"load-shim":       "waiting, at the start of containerd, for a shim that was left over",
 	"containerd":      "waiting for containerd to answer *",
 	"cri":             "waiting for the runtime to answer *",
 	"docker-api":      "waiting for dockerd to answer",
