@@ -84,7 +84,7 @@ func sumKinds(answer []event.Quote) (sum int, most event.Quote, program string) 
 }
 
 // childrenOf is a command that lists the children of one process.
-var childrenOf = regexp.MustCompile(`\bps\b.* --ppid\b|\bpgrep\b.* -P ?\$?\(?\d*`)
+var childrenOf = regexp.MustCompile(`\bps\b.* --ppid\b|\bpgrep\b.* -P`)
 
 // appendChildren adds how many children of one name a shim has, of a row such as
 // "1388 /bin/bash -c /scripts/ready.sh". That the process is a shim the command says.

@@ -63,6 +63,8 @@ func TestAnswers(t *testing.T) {
 		"# ps --ppid $(pgrep -f 'containerd-shim-runc-v2.*3dd3175e7ab8') -o args= | sort | uniq -c | sort -rn\n   1388 /bin/bash -c /scripts/ready.sh\n      1 /pause\n",
 		"# ps --ppid $(pgrep -f 'containerd-shim-runc-v2.*3dd3175e7ab8') -o args= | sort | uniq -c | sort -rn\n      2 /bin/bash -c /scripts/ready.sh\n      1 /pause\n",
 		"# timeout 20 docker ps >/dev/null; echo $?\n124\n",
+		"# curl -s -m 5 -w '%{http_code} %{time_connect} %{errormsg}' http://127.0.0.1:10259/readyz\n000 0.000000 Failed to connect to 127.0.0.1 port 10259\n",
+		"# grep -hs . /proc/*/wchan | sort | uniq -c\n     12 register_shrinker_prepared\n",
 		"# ps -eo args --no-headers | sort | uniq -c | sort -rn | head -3\n   3911 redis-cli -h localhost ping\n   3911 grep -q PONG\n     57 /pause\n",
 		"# ps -eo args --no-headers | sort | uniq -c | sort -rn | head -3\n    391 nginx: worker process\n     57 /pause\n",
 		"# for t in /proc/$(pidof containerd)/task/*/status; do awk '/^State|^TracerPid/ {printf \"%s \", $2} END {print \"\"}' $t; done | sort | uniq -c\n     31 t 2290417 \n",

@@ -15,7 +15,7 @@ import (
 
 // countsFrames is a command that counts what threads do in the kernel, of files in /proc; ps has
 // columns, and is read by them.
-var countsFrames = regexp.MustCompile(`/(?:stack|wchan|syscall)\b.*\|\s*(?:uniq\s+-c\b|grep\s+(?:-\w+\s+)*-\w*c\w* )`)
+var countsFrames = regexp.MustCompile(`/(?:stack|wchan|syscall)\b.*\|\s*uniq\s+-c\b`)
 
 // frameRow is a line of such a count:
 //
@@ -72,10 +72,14 @@ func readCrowds(command string, s *parse.Section, answer []event.Quote) (all []e
 		if count < leastCrowd || !slices.Contains(crowded, waits) {
 			return
 		}
+		whose := number + " threads"
+		if comm != "" {
+			whose += " of " + comm
+		}
 		e := event.New(
-			event.KindProcess, strings.TrimSpace(number+" threads of "+comm)+" are in "+function, event.FieldComm.Text(comm),
-			event.FieldWchan.Text(function), event.FieldWaits.Text(waits), event.FieldCount.Int(count),
+			event.KindProcess, whose+" are in "+function, event.FieldWchan.Text(function), event.FieldWaits.Text(waits), event.FieldCount.Int(count),
 		)
+		e.AddText(event.FieldComm, comm)
 		e.Component, e.Source, e.Evidence = daemon.OfProcess(comm), facts.Processes, quotes
 		if e.Component == "" {
 			e.Component = "process"

@@ -86,15 +86,21 @@ var resolverQuestion = regexp.MustCompile(`(?:^|[;&|] *)(?:dig|nslookup|host) `)
 func asksResolver(command string) bool { return resolverQuestion.MatchString(command) }
 
 // apiServerQuestion is a question to an API server: at its port, at one of its paths, or at the
-// name that a cloud gives it.
-var apiServerQuestion = regexp.MustCompile(`\b(?:nc|ncat|curl)\b.*(?:\b6443\b|/(?:ready|health|live)z\b|\.eks\.amazonaws\.com|\.azmk8s\.io)`)
+// name that a cloud gives it. otherQuestion is one to the kubelet, kube-proxy, the controller
+// manager or the scheduler, which have such paths, too.
+var (
+	apiServerQuestion = regexp.MustCompile(`\b(?:nc|ncat|curl)\b.*(?:\b6443\b|/(?:ready|live)z\b|\.eks\.amazonaws\.com|\.azmk8s\.io)`)
+	otherQuestion     = regexp.MustCompile(`\b102(?:4[89]|5\d)\b`)
+)
 
-func asksAPIServer(command string) bool { return apiServerQuestion.MatchString(command) }
+func asksAPIServer(command string) bool {
+	return apiServerQuestion.MatchString(command) && !otherQuestion.MatchString(command)
+}
 
 // silentAPIServer is the event of an API server that does not answer somebody on the node.
 func silentAPIServer(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
 	e = event.New(
-		event.KindHealthFailed, "the API server does not answer who asks it on the node: "+m[1], event.FieldService.Text("apiserver"),
+		event.KindHealthFailed, "asked from the node, the API server does not answer: "+m[1], event.FieldService.Text("apiserver"),
 		event.FieldError.Text(m[1]), event.FieldDeadline.Bool(strings.Contains(strings.ToLower(m[1]), "time")),
 	)
 	e.Component, e.Source, e.Evidence = "node", facts.Commands, quotes

@@ -148,7 +148,7 @@ func apiServerSilent(r *event.Record) (event.Event, bool) {
 	}
 	why := m[1] + m[2] + m[3] + m[4]
 	e := event.New(
-		event.KindHealthFailed, "the API server does not answer who asks it on the node: "+table.Clip(why), event.FieldService.Text("apiserver"),
+		event.KindHealthFailed, "asked from the node, the API server does not answer: "+table.Clip(why), event.FieldService.Text("apiserver"),
 		event.FieldError.Text(table.Clip(why)), event.FieldDeadline.Bool(strings.Contains(strings.ToLower(why), "time")),
 	)
 	e.Component = "node"
