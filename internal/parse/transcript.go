@@ -94,7 +94,9 @@ func (s *Sections) noteNumber(line []byte) {
 	if s.found == nil {
 		s.found = map[string]string{}
 	}
-	s.found[number] = m[1]
+	if len(s.found) < lines.MaxNames {
+		s.found[number] = m[1]
+	}
 }
 
 // Program is the daemon whose threads the command looks at, or traces; empty where it names none,
