@@ -234,6 +234,7 @@ var layers = map[string]layer{
 		[]string{
 			"internal/event", "internal/parse", "internal/parse/lines", "internal/parse/stamp", "internal/observe/scan", "internal/observe/facts", "internal/observe/daemon",
 			"internal/observe/messages/systemd",                                                     // how the state of a unit is said
+			"internal/observe/messages/repeated",                                                    // what a line alone says, too
 			"internal/observe/states",                                                               // the end of a certificate
 			"internal/observe/tasks",                                                                // the containers that it shows one by one
 			"internal/observe/children", "internal/observe/kernelwait", "internal/observe/messages", // what it counted

@@ -10,6 +10,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
 )
 
 // rows are lines that only the command tells the meaning of which printed them: most of these
@@ -99,10 +100,7 @@ func asksAPIServer(command string) bool {
 
 // silentAPIServer is the event of an API server that does not answer somebody on the node.
 func silentAPIServer(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
-	e = event.New(
-		event.KindHealthFailed, "asked from the node, the API server does not answer: "+m[1], event.FieldService.Text("apiserver"),
-		event.FieldError.Text(m[1]), event.FieldDeadline.Bool(strings.Contains(strings.ToLower(m[1]), "time")),
-	)
+	e = repeated.APIServerSilent(m[1])
 	e.Component, e.Source, e.Evidence = "node", facts.Commands, quotes
 	return e, true
 }

@@ -56,7 +56,7 @@ func TestPackedCatalogue(t *testing.T) {
 
 // waitsForLock are the things that a goroutine does while it waits for a lock, as FieldDoing says.
 var waitsForLock = []string{
-	"bolt-lock", "nri-sync", "nri-update", "nri-adaptation", "nri-lock", "metrics-add", "metrics-lock", "own-lock", "service-lock", "exit-lock", "reap-lock",
+	"bolt-lock", "snapshot-lock", "nri-sync", "nri-update", "nri-adaptation", "nri-lock", "metrics-add", "metrics-lock", "own-lock", "service-lock", "exit-lock", "reap-lock",
 	"ttrpc", "ttrpc-receive",
 }
 

@@ -326,19 +326,30 @@ func (t *TellRule) explain() string {
 	return text
 }
 
+// explain is a note, when it is told, and what to do then.
 func (n *NoteRule) explain() string {
 	text := namePlaceholders(n.Text)
-	if n.Now != nil {
-		text += "; do now: " + strings.Join(n.Now.listLines(), "; ")
+	if n.When != nil {
+		text += " (when " + n.When.explain() + ")"
 	}
-	if n.When == nil {
-		return text
+	if n.Now != nil {
+		lines := n.Now.listLines()
+		lines[0] = strings.TrimSuffix(lines[0], ".")
+		text += "; do now: " + strings.Join(lines, "; ")
+	}
+	return text
+}
+
+// explain is what the event of a step must say, or that it must be there.
+func (w *When) explain() string {
+	if len(w.Match) == 0 {
+		return w.Step + " was seen"
 	}
 	var all []string
-	for _, key := range slices.Sorted(maps.Keys(n.When.Match)) {
-		all = append(all, n.When.Step+"."+condition.Describe(key, n.When.Match[key]))
+	for _, key := range slices.Sorted(maps.Keys(w.Match)) {
+		all = append(all, w.Step+"."+condition.Describe(key, w.Match[key]))
 	}
-	return text + " (when " + strings.Join(all, " and ") + ")"
+	return strings.Join(all, " and ")
 }
 
 func (a *Absence) explain() string {

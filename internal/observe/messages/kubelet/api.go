@@ -84,7 +84,7 @@ func apiFailed(r *event.Record) (event.Event, bool) {
 		}
 		why := apiReason(reason)
 		how := cmp.Or(proxyWords(reason, why), apiWords[why])
-		e := event.New(event.KindAPIFailed, "a request to the API server failed ("+a.what+"): "+cmp.Or(how, table.Clip(reason)))
+		e := event.New(event.KindAPIFailed, "a request to the API server failed ("+a.what+"): "+cmp.Or(how, scan.Clip(reason)))
 		if (a.what == "node" || a.what == "node-status") && why == "not-found" {
 			e.Text = "the kubelet finds no node object of its own: it is not registered, or was deleted"
 		}
@@ -191,7 +191,7 @@ func dialFailed(r *event.Record) (event.Event, bool) {
 	e := event.New(event.KindAPIFailed, "a connection to "+server+" could not be made: "+apiWords[why])
 	e.Fields = []event.Field{
 		event.FieldWhat.Text(event.Unnamed), event.FieldReason.Text(why), event.FieldHow.Text(apiWords[why]), event.FieldServer.Text(server),
-		event.FieldError.Text(table.Clip(reason)),
+		event.FieldError.Text(scan.Clip(reason)),
 	}
 	e.IDs.Pod = podOf(r)
 	return e, dials && of && daemon.Writer(r.Unit) == daemon.Kubelet.Component && slices.Contains([]string{"refused", "timeout", "no-route", "cut"}, why) &&
@@ -455,7 +455,7 @@ func clientCertificateRefused(r *event.Record) (event.Event, bool) {
 	}
 	e := event.New(event.KindClientRefused, "the API server refuses the expired certificate of a client")
 	e.Component, e.Source = facts.Kubernetes, facts.Kubernetes
-	e.AddText(event.FieldError, "x509: certificate has expired"+table.Clip(reason))
+	e.AddText(event.FieldError, "x509: certificate has expired"+scan.Clip(reason))
 	return e, expired
 }
 

@@ -75,7 +75,7 @@ func unreachable(client, reason string) (e event.Event, failed bool) {
 	why := apiReason(reason)
 	e = ofCluster(event.KindAPIFailed, client+" does not reach the API server: "+apiWords[why], event.FieldWhat.Text(event.Unnamed), event.FieldReason.Text(why), event.FieldHow.Text(apiWords[why]))
 	e.AddFields(serverFields(reason)...)
-	e.AddFields(event.FieldError.Text(table.Clip(reason)))
+	e.AddFields(event.FieldError.Text(scan.Clip(reason)))
 	return e, slices.Contains([]string{"refused", "timeout", "no-route"}, why)
 }
 
@@ -114,7 +114,7 @@ func nodeNotReadySince(r *event.Record) (event.Event, bool) {
 	}
 	return ofCluster(
 		event.KindNodeCondition, "condition Ready of "+name+" is "+status+": "+reason, event.FieldNode.Text(name), event.FieldCondition.Text("Ready"),
-		event.FieldStatus.Text(status), event.FieldReason.Text(reason), event.FieldMessage.Text(table.Clip(message)),
+		event.FieldStatus.Text(status), event.FieldReason.Text(reason), event.FieldMessage.Text(scan.Clip(message)),
 	), ok && name != "" && reason != "" && !strings.ContainsRune(reason, ' ')
 }
 
@@ -145,11 +145,11 @@ func leaderLeaseFailed(r *event.Record) (event.Event, bool) {
 	text := r.Message()
 	reason := cmp.Or(table.ErrorOf(r), scan.After(scan.After(text, "rror retrieving resource lock ", "ailed to update lock"), ": "))
 	why := apiReason(reason)
-	e := ofCluster(event.KindAPIFailed, "a controller cannot read or renew the lease by which it leads: "+cmp.Or(apiWords[why], table.Clip(reason)))
+	e := ofCluster(event.KindAPIFailed, "a controller cannot read or renew the lease by which it leads: "+cmp.Or(apiWords[why], scan.Clip(reason)))
 	e.Fields = []event.Field{event.FieldWhat.Text("lock"), event.FieldReason.Text(why)}
 	e.AddText(event.FieldHow, apiWords[why])
 	e.AddFields(serverFields(reason)...)
-	e.AddFields(event.FieldError.Text(table.Clip(reason)))
+	e.AddFields(event.FieldError.Text(scan.Clip(reason)))
 	return e, why != "other" && why != "not-found" && why != "forbidden" && !strings.Contains(reason, "cannot be fulfilled")
 }
 
@@ -256,7 +256,7 @@ func kubeadmFailed(r *event.Record) (event.Event, bool) {
 		return e, true
 	}
 	what, why, said := "register", "", scan.After(text, "error uploading crisocket: ")
-	says := "kubeadm finds no node that its kubelet has registered: " + table.Clip(said)
+	says := "kubeadm finds no node that its kubelet has registered: " + scan.Clip(said)
 	if said == "" {
 		what, why, said = "join", "unauthorized", strings.TrimSpace(text)
 		says = "the token by which the node is to join is expired, or unknown"
@@ -264,7 +264,7 @@ func kubeadmFailed(r *event.Record) (event.Event, bool) {
 	why = cmp.Or(why, apiReason(said))
 	e := ofCluster(event.KindAPIFailed, says, event.FieldWhat.Text(what), event.FieldReason.Text(why))
 	e.AddText(event.FieldHow, apiWords[why])
-	e.AddFields(event.FieldError.Text(table.Clip(said)))
+	e.AddFields(event.FieldError.Text(scan.Clip(said)))
 	return e, true
 }
 
@@ -288,7 +288,7 @@ func setupFailed(r *event.Record) (event.Event, bool) {
 	reason = strings.TrimPrefix(strings.TrimRight(reason, `"}`), `{"error": "`)
 	e := event.New(
 		event.KindStartFailed, "nodeadm makes no node of the machine: "+cmp.Or(reason, "its command failed"), event.FieldReason.Text("setup"),
-		event.FieldError.Text(table.Clip(reason)),
+		event.FieldError.Text(scan.Clip(reason)),
 	)
 	e.Component = "kubelet"
 	return e, r.Unit == "nodeadm" || r.Unit == "" && scan.ContainsAny(r.Raw, []string{"nodeadm/main.go", "cmd/nodeadm"})

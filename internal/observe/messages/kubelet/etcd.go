@@ -182,7 +182,7 @@ func etcdFails(r *event.Record) (event.Event, bool) {
 	}
 	text := "etcd does not answer, or not as it should"
 	if said != "" {
-		text = `etcd answers a request with "` + table.Clip(said) + `"`
+		text = `etcd answers a request with "` + scan.Clip(said) + `"`
 	}
 	return etcdEvent(text, event.FieldWhat.Text("unanswered")), true
 }

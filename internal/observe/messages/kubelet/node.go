@@ -480,8 +480,8 @@ func volumeFailed(r *event.Record) (event.Event, bool) {
 	operation, rest, ok := strings.Cut(said, " failed for volume ")
 	name, _ := scan.Between(rest, `"`, `"`)
 	reason := cmp.Or(rpcError(rest), scan.After(rest, `") : `, `" : `, `"): `, ": "))
-	e := event.New(event.KindVolumeFailed, operation+" of volume "+name+" failed: "+table.Clip(reason))
-	e.Fields = append([]event.Field{event.FieldOperation.Text(operation), event.FieldName.Text(name)}, table.ErrorFields(table.Clip(reason))...)
+	e := event.New(event.KindVolumeFailed, operation+" of volume "+name+" failed: "+scan.Clip(reason))
+	e.Fields = append([]event.Field{event.FieldOperation.Text(operation), event.FieldName.Text(name)}, table.ErrorFields(scan.Clip(reason))...)
 	e.AddText(event.FieldPlugin, plugin)
 	return e, ok && scan.ContainsAny(reason, volumeHangs) && !strings.Contains(operation, " ")
 }

@@ -46,7 +46,7 @@ func tunnelBroken(r *event.Record) (event.Event, bool) {
 	reported := strings.HasSuffix(strings.TrimRight(before, `" `), ":") || strings.HasSuffix(before, `="`) || before == ""
 	e := ofCluster(event.KindTunnelBroken, tunnelWords[what], event.FieldWhat.Text(what))
 	if what == "agent" {
-		e.AddFields(event.FieldError.Text(table.Clip(table.ErrorOf(r))))
+		e.AddFields(event.FieldError.Text(scan.Clip(table.ErrorOf(r))))
 		return e, strings.Contains(before, "clientset.go:") || r.Caller == "clientset.go"
 	}
 	if target, ok := scan.Between(after, " while dialing ", ", code 50"); ok && what == "proxy" {

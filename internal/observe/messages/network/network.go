@@ -194,7 +194,7 @@ func daemonTrouble(r *event.Record) (event.Event, bool) {
 	if s.from != "" {
 		reason = s.from + scan.After(r.Message(), s.from)
 	}
-	if reason = table.Clip(reason); s.what == "start" {
+	if reason = scan.Clip(reason); s.what == "start" {
 		reason = strings.TrimPrefix(reason, "failed to start: daemon creation failed: ")
 	}
 	e := event.New(

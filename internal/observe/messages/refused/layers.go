@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
-	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
 
@@ -73,7 +72,7 @@ func layersDamaged(r *event.Record) (event.Event, bool) {
 		}
 		e := event.New(
 			event.KindLayersDamaged, "the runtime does not find a layer, or what it has written down of one", event.FieldWhat.Text(t.what),
-			event.FieldError.Text(table.Clip(dropMount(strings.Trim(text[at:], ` :"\`)))),
+			event.FieldError.Text(scan.Clip(dropMount(strings.Trim(text[at:], ` :"\`)))),
 		)
 		e.IDs.Pod = r.Value("pod")
 		before, _, _ := strings.Cut(text[:at], "extract layer ") // whose id is none of a container

@@ -290,3 +290,14 @@ func TooLarge(text string) []event.Field {
 		event.FieldRefusedBy.Text(side),
 	}
 }
+
+// APIServerSilent is the event of an API server that does not answer somebody who asks it on the
+// node; why is what the program that asked says of it, as "Connection timed out". The component and
+// the evidence are the caller's.
+func APIServerSilent(why string) event.Event {
+	why = scan.Clip(why)
+	return event.New(
+		event.KindHealthFailed, "asked from the node, the API server does not answer: "+why, event.FieldService.Text("apiserver"),
+		event.FieldError.Text(why), event.FieldDeadline.Bool(strings.Contains(strings.ToLower(why), "time")),
+	)
+}

@@ -549,8 +549,8 @@ func criPluginFailed(r *event.Record) (event.Event, bool) {
 	plugin := cmp.Or(strings.TrimPrefix(strings.TrimPrefix(r.Message(), "failed to load plugin"), " "), r.Value("id"))
 	reason := table.ErrorOf(r)
 	return event.New(
-		event.KindPluginFailed, "containerd does not serve the CRI: its plugin is not loaded: "+table.Clip(reason),
-		event.FieldPlugin.Text(plugin), event.FieldError.Text(table.Clip(reason)),
+		event.KindPluginFailed, "containerd does not serve the CRI: its plugin is not loaded: "+scan.Clip(reason),
+		event.FieldPlugin.Text(plugin), event.FieldError.Text(scan.Clip(reason)),
 	), strings.HasPrefix(plugin, "io.containerd.") && strings.HasSuffix(plugin, "cri")
 }
 

@@ -79,7 +79,7 @@ func containerdLost(r *event.Record) (event.Event, bool) {
 		return e, reason != ""
 	}
 	broken := strings.Contains(reason, "code = 13") || len(repeated.LostRuntime(reason)) > 0
-	e := event.New(event.KindRequestFailed, "dockerd loses its connection to containerd: "+table.Clip(reason), table.ErrorFields(reason)...)
+	e := event.New(event.KindRequestFailed, "dockerd loses its connection to containerd: "+scan.Clip(reason), table.ErrorFields(reason)...)
 	return e, broken && (strings.Contains(text, "from containerd: ") || r.Value("module") == "libcontainerd")
 }
 

@@ -32,7 +32,7 @@ func guestLost(r *event.Record) (event.Event, bool) {
 	reason := cmp.Or(table.ErrorOf(r), r.Message())
 	id := cmp.Or(r.Value("sandbox"), r.Value("container"))
 	e := event.New(
-		event.KindGuestLost, "the virtual machine of sandbox "+scan.Short(id)+", or the agent in it, is gone: "+reason, event.FieldError.Text(table.Clip(reason)),
+		event.KindGuestLost, "the virtual machine of sandbox "+scan.Short(id)+", or the agent in it, is gone: "+reason, event.FieldError.Text(scan.Clip(reason)),
 	)
 	e.IDs.Container, e.IDs.Sandbox = r.Value("container"), r.Value("sandbox")
 	ofShim := r.Unit == "kata" || strings.Contains(r.Raw, "containerd-shim-v2") || scan.ContainsAny(reason, []string{"agent", "hypervisor"})
@@ -71,7 +71,7 @@ func sandboxLost(r *event.Record) (event.Event, bool) {
 	if at < 0 || strings.HasPrefix(method, "containerManager.Wait") || strings.Contains(r.Raw, "cleanup warnings") || r.Level == event.Info || r.Level == event.Debug {
 		return event.Event{}, false
 	}
-	reason, how := table.Clip(strings.TrimRight(text[at:], " ")), ""
+	reason, how := scan.Clip(strings.TrimRight(text[at:], " ")), ""
 	switch {
 	case scan.ContainsAny(reason, sandboxMute):
 		how = "does not answer"

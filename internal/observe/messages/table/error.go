@@ -41,6 +41,3 @@ func isCutDeadline(s string) bool {
 	}
 	return false
 }
-
-// Clip bounds a text of others in a field.
-func Clip(s string) string { return s[:min(len(s), 500)] }

@@ -74,7 +74,7 @@ func serviceEnds(r *event.Record) (event.Event, bool) {
 	} else if signal := signals[scan.After(strings.TrimSuffix(reason, " (core dumped)"), "signal: ")]; signal != "" {
 		how = "killed " + signal
 	} else if made := scan.After(reason, "failed to create task: "); made != "" {
-		how = "not made: " + table.Clip(made)
+		how = "not made: " + scan.Clip(made)
 	}
 	daemon := componentOf(service)
 	e := event.New(event.KindUnitExit, service+" ended: "+how, event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon), event.FieldHow.Text(how))
@@ -90,7 +90,7 @@ func serviceEnds(r *event.Record) (event.Event, bool) {
 func serviceRestart(r *event.Record) (event.Event, bool) {
 	service, reason, ok := cutServiceEnd(r)
 	daemon := componentOf(service)
-	e := event.New(event.KindUnitRestart, "Talos starts "+service+" again", event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon), event.FieldHow.Text(table.Clip(reason)))
+	e := event.New(event.KindUnitRestart, "Talos starts "+service+" again", event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon), event.FieldHow.Text(scan.Clip(reason)))
 	if daemon != "kubelet" {
 		e.AddFields(event.FieldRuntime.Text(daemon))
 	}
@@ -107,7 +107,7 @@ func serviceNotPrepared(r *event.Record) (event.Event, bool) {
 	reason, failed := strings.CutPrefix(message, "Failed to run pre stage: ")
 	daemon := componentOf(service)
 	e := event.New(
-		event.KindUnitStartFailed, "Talos does not start "+service+": "+table.Clip(reason), event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon),
+		event.KindUnitStartFailed, "Talos does not start "+service+": "+scan.Clip(reason), event.FieldUnit.Text(service), event.FieldDaemon.Text(daemon),
 	)
 	if daemon != "kubelet" {
 		e.AddFields(event.FieldRuntime.Text(daemon))
@@ -156,8 +156,8 @@ func healthCheck(r *event.Record) (event.Event, bool) {
 		Span: event.Span{Key: "health/" + service, State: true, Edge: event.End},
 	}
 	if failed {
-		e.Span.Edge, e.Text = event.Begin, "the health check of "+service+" fails: "+table.Clip(reason)
-		e.AddFields(event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason)))
+		e.Span.Edge, e.Text = event.Begin, "the health check of "+service+" fails: "+scan.Clip(reason)
+		e.AddFields(event.FieldError.Text(scan.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason)))
 	}
 	return e, true
 }
@@ -192,8 +192,8 @@ func listedHealthCheck(r *event.Record) (event.Event, bool) {
 	}
 	age, err := time.ParseDuration(since)
 	e := event.New(
-		event.KindHealthFailed, "the health check of "+service+" fails, since "+since+" before the list: "+table.Clip(reason),
-		event.FieldService.Text(service), event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason)),
+		event.KindHealthFailed, "the health check of "+service+" fails, since "+since+" before the list: "+scan.Clip(reason),
+		event.FieldService.Text(service), event.FieldError.Text(scan.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason)),
 		event.FieldAge.Duration(age),
 	)
 	if service == "kubelet" && strings.Contains(reason, "connection refused") && age >= startsWithin {
@@ -216,7 +216,7 @@ func startRefused(r *event.Record) (event.Event, bool) {
 		if f.Key == event.FieldGone {
 			e := event.New(
 				event.KindSocketRefused, "Talos cannot start "+service+": nobody listens at the socket of "+f.Value.Text(), f,
-				event.FieldProgram.Text(service), event.FieldError.Text(table.Clip(message)),
+				event.FieldProgram.Text(service), event.FieldError.Text(scan.Clip(message)),
 			)
 			e.Component, e.Source = componentOf(service), source
 			return e, true

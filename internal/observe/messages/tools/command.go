@@ -61,7 +61,7 @@ func daemonAnswered(text, reason string) event.Event {
 		return commandFailed("dockerd", "docker", text, false)
 	}
 	if scan.ContainsAny(reason, repeated.NodeErrors) {
-		e := event.New(event.KindRequestFailed, "dockerd fails: "+table.Clip(reason), table.ErrorFields(reason)...)
+		e := event.New(event.KindRequestFailed, "dockerd fails: "+scan.Clip(reason), table.ErrorFields(reason)...)
 		e.Component, e.Source, e.IDs.Container = "dockerd", facts.Commands, scan.FindID(reason)
 		return e
 	}
@@ -268,7 +268,7 @@ func runtimeSocketRefused(r *event.Record) (event.Event, bool) {
 	}
 	for _, f := range repeated.LostRuntime(text) {
 		if name := f.Value.Text(); f.Key == event.FieldGone && name != owner && slices.Contains(runtimes, name) {
-			e := event.New(event.KindSocketRefused, r.Unit+" finds nobody at the socket of "+name, f, event.FieldProgram.Text(r.Unit), event.FieldError.Text(table.Clip(text)))
+			e := event.New(event.KindSocketRefused, r.Unit+" finds nobody at the socket of "+name, f, event.FieldProgram.Text(r.Unit), event.FieldError.Text(scan.Clip(text)))
 			return e, true
 		}
 	}
@@ -317,7 +317,7 @@ func commandFailed(component, program, text string, refused bool) event.Event {
 		what = " finds that the runtime does not serve the CRI, or not that version of it"
 	}
 	e := event.New(
-		event.KindCommandFailed, program+what, event.FieldProgram.Text(program), event.FieldError.Text(table.Clip(text)),
+		event.KindCommandFailed, program+what, event.FieldProgram.Text(program), event.FieldError.Text(scan.Clip(text)),
 		event.FieldDeadline.Bool(table.IsDeadline(text)), event.FieldRefused.Bool(refused),
 	)
 	e.Component, e.Source, e.IDs.Container = component, facts.Commands, scan.FindID(text)

@@ -49,9 +49,9 @@ func AppendDetected(dst []event.Event, r *event.Record) (_ []event.Event, repeat
 		if t, err := time.Parse("2006-01-02 15:04:05.999999999 -0700 MST", stamped); err == nil {
 			at = event.At(t)
 		}
-		e := event.New(event.KindKubeEvent, reason+": "+table.Clip(message))
+		e := event.New(event.KindKubeEvent, reason+": "+scan.Clip(message))
 		e.Fields = []event.Field{
-			event.FieldReason.Text(reason), event.FieldObject.Text("Node"), event.FieldMessage.Text(table.Clip(message)),
+			event.FieldReason.Text(reason), event.FieldObject.Text("Node"), event.FieldMessage.Text(scan.Clip(message)),
 			event.FieldType.Text("Warning"), event.FieldFrom.Text(source),
 		}
 		e.Start = at
@@ -68,7 +68,7 @@ func AppendDetected(dst []event.Event, r *event.Record) (_ []event.Event, repeat
 		reason, message := detectedReason(rest)
 		e := event.New(event.KindNodeCondition, "condition "+kind+" is True: "+reason)
 		e.Fields = []event.Field{
-			event.FieldCondition.Text(kind), event.FieldStatus.Text("True"), event.FieldReason.Text(reason), event.FieldMessage.Text(table.Clip(message)),
+			event.FieldCondition.Text(kind), event.FieldStatus.Text("True"), event.FieldReason.Text(reason), event.FieldMessage.Text(scan.Clip(message)),
 		}
 		dst = append(dst, ofDetector(e, r))
 	}

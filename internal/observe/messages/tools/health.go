@@ -9,6 +9,7 @@ import (
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
+	"github.com/plegdiag/plegdiag/internal/observe/messages/repeated"
 	"github.com/plegdiag/plegdiag/internal/observe/messages/table"
 	"github.com/plegdiag/plegdiag/internal/observe/scan"
 )
@@ -78,8 +79,8 @@ func kubeletUnhealthy(r *event.Record) (event.Event, bool) {
 	}
 	refused := strings.Contains(reason, "onnection refused")
 	e := event.New(
-		event.KindHealthFailed, "the kubelet does not say that it is healthy: "+table.Clip(reason), event.FieldService.Text("kubelet"),
-		event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason) || strings.Contains(reason, "timed out")),
+		event.KindHealthFailed, "the kubelet does not say that it is healthy: "+scan.Clip(reason), event.FieldService.Text("kubelet"),
+		event.FieldError.Text(scan.Clip(reason)), event.FieldDeadline.Bool(table.IsDeadline(reason) || strings.Contains(reason, "timed out")),
 	)
 	if refused {
 		e.Text = "nobody listens at the kubelet's port"
@@ -146,17 +147,13 @@ func apiServerSilent(r *event.Record) (event.Event, bool) {
 	if m == nil {
 		return event.Event{}, false
 	}
-	why := m[1] + m[2] + m[3] + m[4]
-	e := event.New(
-		event.KindHealthFailed, "asked from the node, the API server does not answer: "+table.Clip(why), event.FieldService.Text("apiserver"),
-		event.FieldError.Text(table.Clip(why)), event.FieldDeadline.Bool(strings.Contains(strings.ToLower(why), "time")),
-	)
+	e := repeated.APIServerSilent(m[1] + m[2] + m[3] + m[4])
 	e.Component = "node"
 	return e, r.Unit == ""
 }
 
-// silentServer are those lines: 1 or 2 is the reason. The ports are those of kubeadm, microk8s and
-// rke2.
+// silentServer are those lines: one of the parts is the reason. The ports are those of kubeadm,
+// microk8s and rke2.
 var silentServer = regexp.MustCompile(`^(?:curl: \(\d+\) (Failed (?:to )?connect to \S+(?: port |:)(?:6443|16443|9345)[: ;].*)|\* connect to \S+ port (?:6443|16443|9345) (failed: .*)|https://\S+ 000 \d+\.\d+s (\S.*)|nc: connect to \S+ port (?:6443|16443|9345) \(tcp\) ((?:timed out|failed): \S.*))$`)
 
 // kubeletIsDown are whole findings of those who asked.
@@ -200,7 +197,7 @@ func runtimeAskedInVain(r *event.Record) (event.Event, bool) {
 	}
 	e := event.New(
 		event.KindHealthFailed, component+" does not answer its monitor in time", event.FieldService.Text("cri"),
-		event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(true),
+		event.FieldError.Text(scan.Clip(reason)), event.FieldDeadline.Bool(true),
 	)
 	e.Component = component
 	return e, ok && failed && component != "" && (table.IsDeadline(reason) || strings.HasPrefix(reason, "signal: killed"))
@@ -312,7 +309,7 @@ func smartdWarning(r *event.Record) (event.Event, bool) {
 	if !ok || !found || device == "" || strings.HasPrefix(said, "0 ") {
 		return event.Event{}, false
 	}
-	e := event.New(event.KindBlockError, "smartd says of "+device+": "+table.Clip(said), event.FieldWhat.Text("health"))
+	e := event.New(event.KindBlockError, "smartd says of "+device+": "+scan.Clip(said), event.FieldWhat.Text("health"))
 	e.AddText(event.FieldDevice, device)
 	return e, true
 }
@@ -343,5 +340,5 @@ func diskHealth(r *event.Record) (event.Event, bool) {
 	default:
 		return event.Event{}, false
 	}
-	return event.New(event.KindBlockError, "a disk says that it fails: "+table.Clip(text), event.FieldWhat.Text("health")), true
+	return event.New(event.KindBlockError, "a disk says that it fails: "+scan.Clip(text), event.FieldWhat.Text("health")), true
 }

@@ -398,8 +398,8 @@ func csiProbeFailed(r *event.Record) (event.Event, bool) {
 	}
 	late := table.IsDeadline(reason)
 	e := event.New(
-		event.KindProbeFailed, "the CSI driver "+map[bool]string{true: "does not answer the probe of its health", false: "fails the probe of its health: " + table.Clip(reason)}[late],
-		event.FieldError.Text(table.Clip(reason)), event.FieldDeadline.Bool(late),
+		event.KindProbeFailed, "the CSI driver "+map[bool]string{true: "does not answer the probe of its health", false: "fails the probe of its health: " + scan.Clip(reason)}[late],
+		event.FieldError.Text(scan.Clip(reason)), event.FieldDeadline.Bool(late),
 	)
 	if name := r.Value("driver", "driverName"); name != "" {
 		e.Text = strings.Replace(e.Text, "the CSI driver", "the CSI driver "+name, 1)
