@@ -137,7 +137,8 @@ profile: ## record where analyze spends its time on the shapes of make bench, by
 
 # Tests of collect and mcp run for minutes and write nothing; so do those that -short passes over.
 golden: ## rewrite what the tests expect; then read the diff
-	@go test ./internal/schema -update # first: others compare with the schemas
+	@go test ./internal/rules/catalog -update # first: all others load the rules from what it writes
+	@go test ./internal/schema -update # others compare with the schemas
 	@set -e; for dir in $$(grep -rlE --include='*_test.go' 'flag.Bool\("update"|plegdiag/internal/[a-z]+/(parse|observe)test"' . | xargs -n1 dirname | sort -u); do \
 		go test $$dir -short -skip '^Test(Collect|MCP)' -update; \
 	done

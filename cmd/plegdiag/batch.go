@@ -272,7 +272,11 @@ func parseShard(text string) (batch.Shard, error) {
 
 // identity is by what results are known to be still good.
 func (o *batchOptions) identity() (batch.Identity, error) {
-	trees := []language.Files{catalog.BuiltinFiles()}
+	builtin, err := catalog.Builtin()
+	if err != nil {
+		return batch.Identity{}, err
+	}
+	var trees []language.Files
 	for _, dir := range o.evidence.Rules {
 		tree, err := cli.RuleFiles(dir)
 		if err != nil {
@@ -281,7 +285,7 @@ func (o *batchOptions) identity() (batch.Identity, error) {
 		tree.Dir = "" // the same rules elsewhere are the same
 		trees = append(trees, tree)
 	}
-	digest, err := language.Digest(trees...)
+	digest, err := builtin.ExtendedDigest(trees...)
 	if err != nil {
 		return batch.Identity{}, err
 	}

@@ -37,9 +37,13 @@ func LoadCatalog(dirs []string) (*language.Catalog, error) {
 	return catalog, err
 }
 
-// CheckCatalog loads the built-in rules, too, as if they were new.
+// CheckCatalog loads the built-in rules and those of dirs, with all that is wrong with these.
 func CheckCatalog(dirs []string) (*language.Catalog, error) {
-	trees := []language.Files{catalog.BuiltinFiles()}
+	builtin, err := catalog.Builtin()
+	if err != nil {
+		return nil, err
+	}
+	var trees []language.Files
 	for _, dir := range dirs {
 		tree, err := RuleFiles(dir)
 		if err != nil {
@@ -47,7 +51,7 @@ func CheckCatalog(dirs []string) (*language.Catalog, error) {
 		}
 		trees = append(trees, tree)
 	}
-	return language.Load(event.Kinds(), trees...)
+	return builtin.Extend(event.Kinds(), trees...)
 }
 
 // RuleFiles is a directory of rules, or one rule file.

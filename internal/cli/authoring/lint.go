@@ -22,15 +22,18 @@ func newRulesLint(s cli.Streams) *cobra.Command {
 can be. Every mistake is a line file:line:col: reason. Exit status 1 when there is one. A line
 file:line:col: warning: reason does not change the exit status; a later release counts it as a mistake.
 
-A DIR is a directory of rules or one rule file; they are checked together with the built-in rules, as
-analyze --rules would load them. Without DIR the built-in rules are checked.`,
+A DIR is a directory of rules or one rule file (without DIR: here). They are checked together with the
+built-in rules, as analyze --rules would load them.`,
 		Example: `  plegdiag rules lint my-rules
-  plegdiag rules lint`,
+  plegdiag rules lint my-rules/acme-backend-lost.yaml`,
 		RunE: func(_ *cobra.Command, args []string) error { return rulesLint(s, args) },
 	}
 }
 
 func rulesLint(s cli.Streams, dirs []string) error {
+	if len(dirs) == 0 {
+		dirs = []string{"."}
+	}
 	checked, err := cli.CheckCatalog(dirs)
 	if wrong, ok := errors.AsType[yamlfile.Problems](err); ok {
 		return failLint(s, wrong)
@@ -38,14 +41,11 @@ func rulesLint(s cli.Streams, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	found := len(checked.Rules)
-	if len(dirs) > 0 {
-		own, err := catalog.Builtin()
-		if err != nil {
-			return err
-		}
-		found -= len(own.Rules)
+	builtin, err := catalog.Builtin()
+	if err != nil {
+		return err
 	}
+	found := len(checked.Rules) - len(builtin.Rules)
 	if found == 0 {
 		err := fmt.Errorf("no rule in %s", strings.Join(dirs, ", "))
 		return &cli.Failure{Status: cli.StatusFailed, Err: err, Hint: "a rule is a file that ends in .yaml"}

@@ -1,33 +1,29 @@
-// Package catalog holds the rules that ship with plegdiag: their files, and what is read from them.
+// Package catalog holds the rules that ship with plegdiag: their files, and what the program reads
+// of them. The files are not in the program.
 package catalog
 
 import (
-	"embed"
+	_ "embed"
+	"fmt"
 	"sync"
 
 	"github.com/plegdiag/plegdiag/internal/rules/language"
 )
 
-//go:embed *.yaml
-var files embed.FS
-
-// packed is the catalogue as [language.Pack] reads it: to read its YAML takes most of the time of a
-// short run.
+// packed is the catalogue as [language.Pack] writes it: to read its YAML takes most of the time of
+// a short run. A test holds that it says what the files say.
 //
 //go:embed catalog.packed
 var packed string
 
 // Builtin is the catalogue that ships with plegdiag, the same for every caller: nobody may change
-// it. It is not linted: a test holds that there is nothing to say, and every start would pay for
 // it.
 func Builtin() (*language.Catalog, error) { return builtinCatalog() }
 
 var builtinCatalog = sync.OnceValues(func() (*language.Catalog, error) {
-	if catalog := language.Unpack(packed, BuiltinFiles()); catalog != nil {
-		return catalog, nil
+	catalog, err := language.Unpack(packed)
+	if err != nil {
+		return nil, fmt.Errorf("catalog.packed: %w", err)
 	}
-	return language.LoadLinted(BuiltinFiles())
+	return catalog, nil
 })
-
-// BuiltinFiles are the rule files that ship with plegdiag.
-func BuiltinFiles() language.Files { return language.Files{FS: files, Dir: "catalog"} }

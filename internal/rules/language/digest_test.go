@@ -8,8 +8,8 @@ import (
 )
 
 func TestDigest(t *testing.T) {
-	digest := func(trees ...Files) string {
-		sum, err := Digest(trees...)
+	of := func(trees ...Files) string {
+		sum, err := digest(trees...)
 		require.NoError(t, err)
 		require.Len(t, sum, 64)
 		return sum
@@ -21,11 +21,21 @@ func TestDigest(t *testing.T) {
 		}
 		return Files{FS: fsys}
 	}
-	one := digest(tree(map[string]string{"a.yaml": "x", "b.yaml": "y", "README.md": "text"}))
-	require.Equal(t, one, digest(tree(map[string]string{"b.yaml": "y", "a.yaml": "x"})), "only rules count")
-	require.NotEqual(t, one, digest(tree(map[string]string{"a.yaml": "xy", "b.yaml": ""})))
-	require.NotEqual(t, one, digest(tree(map[string]string{"a.yaml": "x", "c.yaml": "y"})))
-	require.NotEqual(t, digest(builtinFiles), digest(builtinFiles, tree(map[string]string{"a.yaml": "x"})))
-	_, err := Digest(Files{FS: fstest.MapFS{}, Only: "missing.yaml"})
+	one := of(tree(map[string]string{"a.yaml": "x", "b.yaml": "y", "README.md": "text"}))
+	require.Equal(t, one, of(tree(map[string]string{"b.yaml": "y", "a.yaml": "x"})), "only rules count")
+	require.NotEqual(t, one, of(tree(map[string]string{"a.yaml": "xy", "b.yaml": ""})))
+	require.NotEqual(t, one, of(tree(map[string]string{"a.yaml": "x", "c.yaml": "y"})))
+	require.NotEqual(t, of(builtinFiles), of(builtinFiles, tree(map[string]string{"a.yaml": "x"})))
+	_, err := digest(Files{FS: fstest.MapFS{}, Only: "missing.yaml"})
+	require.Error(t, err)
+
+	packed := &Catalog{Digest: one}
+	for _, trees := range [][]Files{nil, {tree(map[string]string{"a.yaml": "x"})}, {tree(map[string]string{"a.yaml": "y"})}} {
+		sum, err := packed.ExtendedDigest(trees...)
+		require.NoError(t, err)
+		require.Len(t, sum, 64)
+		require.Equal(t, len(trees) == 0, sum == one)
+	}
+	_, err = packed.ExtendedDigest(Files{FS: fstest.MapFS{}, Only: "missing.yaml"})
 	require.Error(t, err)
 }

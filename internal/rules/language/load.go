@@ -16,6 +16,8 @@ import (
 type Catalog struct {
 	Rules   []Rule     // by id
 	Effects []TellRule // of all trees, in their order
+	// Digest is that of the files which were packed; empty for a catalogue that was not packed.
+	Digest string
 	// Warnings are what is wrong with rules that load all the same. A later release refuses them.
 	Warnings yamlfile.Problems
 }
@@ -105,18 +107,23 @@ func Load(known []event.KindInfo, trees ...Files) (*Catalog, error) {
 	return newLoader(known).load(trees...)
 }
 
-// LoadLinted is [Load] for rules about which lint has nothing to say, as a test holds: only what
-// keeps a rule from working is looked for.
-func LoadLinted(trees ...Files) (*Catalog, error) {
-	l := newLoader(nil)
-	l.linted = true
+// Extend is the catalogue of what c has and of the rules of all trees, which are read as [Load]
+// reads them. The catalogue c is not changed.
+func (c *Catalog) Extend(known []event.KindInfo, trees ...Files) (*Catalog, error) {
+	l := newLoader(known)
+	l.catalog.Rules, l.catalog.Effects = slices.Clone(c.Rules), slices.Clone(c.Effects)
+	for i := range c.Rules {
+		l.byID[c.Rules[i].ID] = builtinRule
+	}
 	return l.load(trees...)
 }
+
+// builtinRule stands for the files of a catalogue that is extended: it is checked already.
+var builtinRule = &crossReferences{file: "a built-in rule"}
 
 // loader gathers rules and what is wrong with them.
 type loader struct {
 	known   []event.KindInfo
-	linted  bool // see [LoadLinted]
 	catalog Catalog
 	byID    map[string]*crossReferences
 	keys    yamlfile.Keys
@@ -138,7 +145,9 @@ func (l *loader) load(trees ...Files) (*Catalog, error) {
 	if l.wrong.Mistakes() == 0 { // else a rule that could not be read would seem unknown
 		for i := range catalog.Rules {
 			r := &catalog.Rules[i]
-			l.wrong = append(l.wrong, catalog.checkExplanations(r, l.byID[r.ID])...)
+			if at := l.byID[r.ID]; at != builtinRule {
+				l.wrong = append(l.wrong, catalog.checkExplanations(r, at)...)
+			}
 		}
 	}
 	if l.wrong.Mistakes() > 0 {
@@ -231,10 +240,7 @@ func (l *loader) parseRule(file string, text []byte) (*Rule, *yamlfile.Source, y
 	}
 	rule := new(Rule)
 	unread := src.Decode(rule, l.keys)
-	wrong := compile(rule, src)
-	if !l.linted {
-		wrong = append(wrong, lint(rule, src, l.known)...)
-	}
+	wrong := append(compile(rule, src), lint(rule, src, l.known)...)
 	wrong = yamlfile.Merge(unread, wrong)
 	if wrong.Mistakes() > 0 {
 		return nil, src, wrong

@@ -20,7 +20,7 @@ type packedTree struct {
 func decodeTree(files Files) (*packedTree, error) {
 	tree := new(packedTree)
 	var err error
-	if tree.Digest, err = Digest(files); err != nil {
+	if tree.Digest, err = digest(files); err != nil {
 		return nil, err
 	}
 	var wrong yamlfile.Problems
@@ -60,27 +60,24 @@ func Pack(files Files) ([]byte, error) {
 	return pack.Write(tree)
 }
 
-// Unpack is the catalogue of a tree that was packed; nil where its files have changed since.
-func Unpack(packed string, files Files) *Catalog {
-	digest, err := Digest(files)
-	if err != nil {
-		return nil
-	}
+// Unpack is the catalogue of a tree that was packed. Its rules are not linted again: that of the
+// program's own would be paid for by every start. It fails on what another version packed.
+func Unpack(packed string) (*Catalog, error) {
 	tree := new(packedTree)
-	if pack.Read(packed, tree) != nil || tree.Digest != digest {
-		return nil
+	if err := pack.Read(packed, tree); err != nil {
+		return nil, err
 	}
-	catalog := &Catalog{Rules: make([]Rule, len(tree.Rules))}
+	catalog := &Catalog{Digest: tree.Digest, Rules: make([]Rule, len(tree.Rules))}
 	for i, rule := range tree.Rules {
 		if wrong := compile(rule, &yamlfile.Source{File: rule.ID}); len(wrong) > 0 {
-			return nil
+			return nil, wrong
 		}
 		catalog.Rules[i] = *rule
 	}
 	effects, wrong := compileEffects(tree.Effects, &yamlfile.Source{File: effectFileName})
 	if len(wrong) > 0 {
-		return nil
+		return nil, wrong
 	}
 	catalog.Effects = effects.Supports
-	return catalog
+	return catalog, nil
 }
