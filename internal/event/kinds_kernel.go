@@ -146,7 +146,7 @@ var kernelKinds = []KindInfo{
 		oneOf(FieldWhat, "what it is of", "connections", "neighbours", "tcp-memory", "open-files", "audit", "routes"),
 	}},
 	{Kind: KindHardwareError, About: "the machine reports a fault of its own hardware", IDs: ofLine, Fields: []FieldInfo{
-		oneOf(FieldWhat, "what has the fault, as far as the line says it; gpu-program where it is mostly that of the program that a GPU works for, gpu-other where the number of a GPU's error does not tell", "memory", "cpu", "gpu", "gpu-program", "gpu-other", "machine"),
+		oneOf(FieldWhat, "what has the fault, as far as the line says it; gpu-silent where a GPU does not answer its driver, gpu-program where it is mostly that of the program that a GPU works for, gpu-other where the number of a GPU's error does not tell", "memory", "cpu", "gpu", "gpu-silent", "gpu-program", "gpu-other", "machine"),
 		truth(FieldCorrected, "whether it was corrected"),
 	}},
 	{Kind: KindKernelDoubt, About: "the kernel finds its own state wrong, and goes on", IDs: ofLine, Fields: []FieldInfo{

@@ -13,7 +13,7 @@ const (
 
 // kernelWaits is what a stack, or the one function that a thread sleeps in, says that it waits for.
 var kernelWaits = oneOf(FieldWaits, "what the thread waits for in the kernel, where its stack shows it (docs/samples.md says what each value stands for)",
-	"freezer", "frozen-fs", "socket", "fanotify", "shrinker", "cgroup", "pid-namespace", "fuse", "automount", "file-server", "memory", "page-fault", "sync", "network-lock",
+	"freezer", "frozen-fs", "socket", "fanotify", "shrinker", "cgroup", "pid-namespace", "fuse", "automount", "file-server", "memory", "gpu", "page-fault", "sync", "network-lock",
 	"rcu", "journal", "disk", "mount-table", "kernfs", "overlay", "path-lookup", "pipe")
 
 // callFields are what traces and samples say of a system call. A call that both

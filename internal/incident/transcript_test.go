@@ -32,6 +32,8 @@ func TestTranscripts(t *testing.T) {
 		},
 		{"docker inspect e1ee54c90e35", "^C\n", []string{"0 command.hung docker inspect e1ee54c90e35 does not come back"}},
 		{"docker logs -f e1ee54c90e35", "^C\n", nil},
+		{"nvidia-smi", "^C\n", []string{"0 command.hung nvidia-smi does not come back"}},
+		{"nvidia-smi -l 5", "^C\n", nil},
 		{"crictl pods", "(hangs)\n", []string{"0 command.hung crictl pods does not come back"}},
 		{"systemctl list-jobs", "No jobs running.\n", []string{"1 fact systemd.jobs = 0"}},
 		{"cat /proc/sys/kernel/pid_max", "32768\n", []string{"1 fact node.pid-max = 32768"}},

@@ -116,7 +116,7 @@ func namePIDs(command string) string {
 	return askedPID.ReplaceAllString(command, "$1$2")
 }
 
-var askedPID = regexp.MustCompile("`(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)`|\\$\\((?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)\\)")
+var askedPID = regexp.MustCompile("`(?:pidof|pgrep)(?: -[a-z]+)* ([a-z][a-z0-9-]*)`|\\$\\((?:pidof|pgrep)(?: -[a-z]+)* ([a-z][a-z0-9-]*)\\)")
 
 // printedFile is the only file that a command prints, as a path without its root; else empty.
 func printedFile(command string) string {

@@ -76,13 +76,13 @@ func (s *Section) State() string {
 
 // threadsOf is a command that looks at the threads of a process by its name: 1 the name, or 2 a
 // variable and 3 the name that it stands for; or at all processes of a name, each in its turn.
-var threadsOf = regexp.MustCompile(`/proc/(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)/(?:task/|stack\b|wchan\b)|\b(\w+)(?:=| in )(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)`)
+var threadsOf = regexp.MustCompile(`/proc/(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z][a-z0-9-]*)(?:\)|` + "`" + `)/(?:task/|stack\b|wchan\b)|\b(\w+)(?:=| in )(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z][a-z0-9-]*)(?:\)|` + "`" + `)`)
 
 // tracesProcess is strace of the threads of a process: 1 its name, or 2 its number.
-var tracesProcess = regexp.MustCompile(`\bstrace\b[^|;]* -p ?(?:(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)(?:\)|` + "`" + `)|(\d{1,7})\b)`)
+var tracesProcess = regexp.MustCompile(`\bstrace\b[^|;]* -p ?(?:(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z][a-z0-9-]*)(?:\)|` + "`" + `)|(\d{1,7})\b)`)
 
 // findsProcess is a command that prints the number of a process by its name: 1 the name.
-var findsProcess = regexp.MustCompile(`(?:^|[ ;])(?:pidof|pgrep)(?: -[a-z]+)* ([a-z]+)$`)
+var findsProcess = regexp.MustCompile(`(?:^|[ ;])(?:pidof|pgrep)(?: -[a-z]+)* ([a-z][a-z0-9-]*)$`)
 
 // noteNumber notes the number of a daemon, where a command prints it alone.
 func (s *Sections) noteNumber(line []byte) {
@@ -115,11 +115,14 @@ func (s *Section) Program() string {
 	switch {
 	case m == nil || m[1] == "" && !uses("/task/") && !uses("/stack") && !uses("/wchan"):
 		return ""
-	case m[1]+m[3] != "runc" && !slices.Contains(samples.NamedProcesses, m[1]+m[3]):
+	case !slices.Contains(lookedAt, m[1]+m[3]) && !slices.Contains(samples.NamedProcesses, m[1]+m[3]):
 		return ""
 	}
 	return m[1] + m[3]
 }
+
+// lookedAt are programs, besides the daemons, whose threads people look at by their name.
+var lookedAt = []string{"runc", "nvidia-smi"}
 
 // Sections takes a transcript apart as it is read. It is for one pass.
 type Sections struct {
@@ -766,12 +769,13 @@ var shellCommands = []string{
 	"date", "timedatectl", "chronyc", "nvme", "smartctl", "sysctl", "ulimit", "grep", "zgrep", "egrep", "kill", "pgrep", "nsenter", "ip",
 	"curl", "virsh", "crash", "bpftrace", "perf", "lsblk", "dmsetup", "time", "timeout", "talosctl", "hostnamectl", "gdb", "dlv", "nfsstat",
 	"stat", "sudo", "watch", "hostname", "find", "wc", "multipath", "containerd", "kubelet", "dockerd", "crio", "pidof", "rpm", "dpkg",
+	"nvidia-smi",
 }
 
 // plainWords are commands that are words of any text, too.
 var plainWords = []string{
 	"top", "cat", "cd", "head", "tail", "mount", "free", "date", "kill", "time", "timeout", "perf", "crash", "stat", "watch", "ip", "docker",
-	"containerd", "kubelet", "dockerd", "crio", "runc", "podman", "grep", "hostname", "oc", "find", "multipath",
+	"containerd", "kubelet", "dockerd", "crio", "runc", "podman", "grep", "hostname", "oc", "find", "multipath", "nvidia-smi",
 }
 
 // firstWords are the words with which a known command begins, without their directories: its name,

@@ -335,7 +335,7 @@ func rankAmongKind(e *event.Event) int {
 		return 0
 	case e.Kind == event.KindRuncFailed && e.FieldText(event.FieldReason) == "hook": // what it ran says more
 		return 2
-	case e.Kind == event.KindHardwareError && strings.HasPrefix(e.FieldText(event.FieldWhat), "gpu-"): // a card that fails says more
+	case e.Kind == event.KindHardwareError && slices.Contains([]string{"gpu-program", "gpu-other"}, e.FieldText(event.FieldWhat)): // a card that fails says more
 		return 2
 	case e.Kind == event.KindDeviceLoad: // the disk that answers last says more
 		await, _ := e.Get(event.FieldAwait)

@@ -69,6 +69,15 @@ var kernelWaits = []struct {
 		"xfs_reclaim_inode*",                               // fs/xfs/xfs_icache.c: a reclaim that waits until XFS has written
 		"do_swap_page", "swap_readpage", "swap_read_folio", // mm/memory.c, mm/page_io.c
 	}},
+	// The driver of a GPU, or the GPU itself: whoever has one of the driver's locks does not go on. Of
+	// NVIDIA's kernel-open/nvidia, kernel-open/nvidia-uvm, src/nvidia (up to 610; in the closed driver
+	// the names of most functions are _nv and a number) and of drivers/gpu/drm/amd.
+	{"gpu", []string{
+		"os_acquire_rwlock_*", "os_acquire_semaphore", "os_acquire_mutex", "nvidia_*", "nv_open_device", "nv_close_device",
+		"nv_start_device", "nv_stop_device", "nv_drm_*", "nvkms_*", "uvm_*", "_nv0*", "rm_init_adapter", "rm_ioctl", "rm_shutdown_adapter",
+		"rm_disable_adapter", "rm_cleanup_file_private", "rm_gpu_ops_*", "rmapiLock*", "RmInitAdapter", "kgsp*", "_kgsp*",
+		"amdgpu_*", "kfd_*",
+	}},
 	// reads a program back: as of a hung disk, so of a node without memory; mm/filemap.c, mm/memory.c
 	{"page-fault", []string{"filemap_fault", "handle_mm_fault"}},
 	{"sync", []string{"ovl_sync_fs", "iterate_supers"}}, // fs/overlayfs/super.c, fs/super.c
@@ -368,6 +377,9 @@ func fitsName(name, function string) bool {
 // notable are waits that a thread can only be in while it waits for one answer, also where it
 // sleeps interruptibly (state S): no thread with nothing to do stands there.
 var notable = []string{"fanotify", "fuse", "pid-namespace"}
+
+// IsNamed says that the function in which a thread waits is told with every look at it.
+func IsNamed(waits string) bool { return waits == "gpu" || IsNotable(waits) }
 
 // IsNotable says that a sleeping thread in such a wait is worth a look.
 func IsNotable(waits string) bool { return slices.Contains(notable, waits) }

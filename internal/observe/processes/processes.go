@@ -376,7 +376,10 @@ func commandName(e *snapshots.Datum, args string) string {
 		}
 	}
 	name, _, _ := strings.Cut(args, " ")
-	name = strings.TrimRight(strings.TrimLeft(name, "["), "]:")
+	if strings.HasPrefix(name, "[") {
+		name = strings.TrimRight(name[1:], "]:")
+	}
+	name = strings.TrimSuffix(name, ":")
 	if !strings.HasPrefix(name, "/") && !strings.HasPrefix(name, ".") { // [kworker/0:1], and so without its brackets
 		return name
 	}

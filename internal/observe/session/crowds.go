@@ -31,7 +31,7 @@ var countedFrame = regexp.MustCompile(`/(?:stack|wchan)\b.*\|\s*grep\s+(?:-\w+\s
 
 // crowded are waits in which one thread of many is seen while the other side works, and several at
 // once are not.
-var crowded = []string{"file-server", "fuse", "fanotify", kernelwait.NetworkLock, "shrinker", "pid-namespace"}
+var crowded = []string{"file-server", "fuse", "fanotify", kernelwait.NetworkLock, "shrinker", "pid-namespace", "gpu"}
 
 // leastCrowd is how many threads are told: fewer meet by chance.
 const leastCrowd = 3

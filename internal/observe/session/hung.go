@@ -49,6 +49,7 @@ var clients = []struct {
 	{"umount", "kernel", nil},
 	{"sync", "kernel", nil},
 	{"ip", "kernel", nil},
+	{"nvidia-smi", "kernel", nil},
 }
 
 // slowAnswer is how long a command takes whose daemon does not answer as it should. Clients of a
@@ -140,6 +141,10 @@ func waitsOnPurpose(program string, words []string) bool {
 			return w != "-i" || program != "df"
 		case "|", "<", "-":
 			return program == "cat"
+		case "-l", "-lms", "dmon", "pmon":
+			if program == "nvidia-smi" {
+				return true
+			}
 		}
 	}
 	return program == "cat" && len(words) == 0

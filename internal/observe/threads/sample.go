@@ -435,7 +435,7 @@ func sampleEvent(s *samples.Sample) event.Event {
 	}
 	if waits, function := waitOf(s); waits != "" && s.State != "R" {
 		e.AddFields(event.FieldWaits.Text(waits))
-		if kernelwait.IsNotable(waits) {
+		if kernelwait.IsNamed(waits) {
 			e.AddFields(event.FieldFunction.Text(function))
 		}
 	}

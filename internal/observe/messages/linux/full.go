@@ -81,6 +81,10 @@ func gpuError(xid string) (what, says string) {
 		return "gpu-program", "a GPU reports an error, mostly of the program that it works for: Xid " + xid
 	}
 	says = "a GPU reports an error: Xid " + xid
+	switch xid {
+	case "62", "79", "119", "120":
+		return "gpu-silent", says + ", " + gpuErrors[xid]
+	}
 	if means := gpuErrors[xid]; means != "" {
 		return "gpu", says + ", " + means
 	}
@@ -109,7 +113,7 @@ func hardwareError(r *event.Record) (event.Event, bool) {
 	case strings.Contains(text, "NVRM: Xid "):
 		what, says = gpuError(scan.Digits(scan.After(text, "): ")))
 	case strings.Contains(text, "NVRM: RmInitAdapter failed"), strings.HasPrefix(strings.TrimSpace(text), "NVRM: fallen off the bus"):
-		what, says = "gpu", "a GPU does not answer its driver"
+		what, says = "gpu-silent", "a GPU does not answer its driver"
 	case strings.Contains(text, "Memory failure: "):
 		what, says = "memory", "a page of memory is broken"
 	case strings.Contains(text, "EDAC ") && strings.Contains(text, " CE "):
