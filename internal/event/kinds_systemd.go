@@ -27,6 +27,7 @@ const (
 	KindActivationTimeout Kind = "dbus.activation-timeout"
 	KindQueueFull         Kind = "dbus.queue-full"
 	KindBusUnreachable    Kind = "dbus.unreachable"
+	KindBusSilent         Kind = "dbus.silent"
 	KindDaemonStart       Kind = "daemon.start"
 	KindDaemonBoot        Kind = "daemon.boot"
 	KindDaemonStop        Kind = "daemon.stop"
@@ -154,6 +155,7 @@ var systemdKinds = []KindInfo{
 		text(FieldMember, "the method, as StartTransientUnit"),
 		onContainer,
 	}},
+	{Kind: KindBusSilent, About: "a tool asked the bus itself, not one of its clients, and got no answer in time", IDs: ofLine},
 	{Kind: KindBusUnreachable, About: "a program could not connect to the bus or to PID 1's own socket", IDs: ofContainer, Fields: []FieldInfo{
 		text(FieldError, "as written"),
 		truth(FieldRunc, "whether it was runc"),

@@ -147,6 +147,10 @@ var Rows = []Row{
 	{Datum: "log of containerd", Component: "containerd", Paths: []Path{{looseFolder, []string{"*containerd*"}}}},
 	{Datum: "log of docker", Component: "dockerd", Paths: []Path{{looseFolder, []string{"*docker*"}}}},
 	{Datum: "log of CRI-O", Component: "crio", Paths: []Path{{looseFolder, []string{"*crio*", "*cri-o*"}}}},
+	// their programs hold a kubelet; OpenRC writes k3s-service.log
+	{Datum: "log of the kubelet", Component: "kubelet", Paths: []Path{{looseFolder, []string{
+		"k3s.log", "k3s-service.log", "k3s-server.log", "k3s-agent.log", "rke2.log", "rke2-server.log", "rke2-agent.log",
+	}}}},
 	{Datum: "kernel log", Component: "kernel", Paths: []Path{{looseFolder, []string{"*dmesg*", "*kern.log*"}}}},
 	{Datum: "log of runc", Component: "runc", Paths: []Path{{looseFolder, []string{"*runc*"}}}},
 	{Datum: "log of systemd", Component: "systemd", Paths: []Path{{looseFolder, []string{"*systemd*"}}}},

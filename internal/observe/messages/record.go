@@ -24,7 +24,7 @@ import (
 
 // tables in the order in which they are tried; every matching row makes an event.
 var tables = []table.Table{
-	kubelet.Table, runtimes.Containerd, runtimes.Dockerd, runtimes.CRIO, systemd.Table, tools.Operator, systemd.Bus, runtimes.Runc,
+	kubelet.Table, runtimes.Containerd, runtimes.Dockerd, runtimes.CRIO, systemd.Table, systemd.OpenRC, tools.Operator, systemd.Bus, runtimes.Runc,
 	linux.Table, kubelet.ControlPlane, kubelet.Cluster, kubelet.Machined, kubelet.Etcd, tools.Listings, tools.Commands, tools.Clients, systemd.Units, tools.Versions, runtimes.NRI, runtimes.Crictl, runtimes.Reserved, runtimes.Guests, runtimes.Sandboxes, runtimes.Supervisor, refused.Table, refused.Limits, tools.Addresses, tools.Health, tools.Probes, tools.Storage, tools.Counts, network.Table, network.Lock, linux.Faults,
 	systemd.Udev, tools.Clock, talos.Table, noiseTable, kernelNoise, toolNoise,
 }

@@ -25,6 +25,8 @@ var rows = []struct {
 	{asksFor("Max open files"), regexp.MustCompile(`^[1-9]\d{0,6} ([A-Za-z][\w.-]{1,14}) (\d{1,9}) of (\d{1,9})$`), manyOpenFiles},
 	// "0b1c2d3e4f50 does not answer", "0b1c2d3e4f50 rc=124", of a loop that asks one by one: 1 the id
 	{asksFor(""), regexp.MustCompile(`^([0-9a-f]{12,64})(?:: | )(?:` + endedInTime + `|(?:rc|exit|status|exit status)[=: ]*124)$`), silentObject},
+	// "124 0b1c2d3e4f50" of a loop that prints the status of timeout first: 1 the id
+	{asksFor("timeout "), regexp.MustCompile(`^124[ :]+([0-9a-f]{12,64})$`), silentObject},
 	// "/var/lib/kubelet/pods/…/reports  rc=137": 1 the path, of a command that timeout has ended
 	{asksFor("timeout "), regexp.MustCompile(`^(/\S{1,300}?)[: ]+(?:` + endedInTime + `|(?:rc|exit|status|exit status)[=: ]*(?:124|137))$`), silentPath},
 	// "2201 ds_am State: T (stopped) do_signal_stop": 1 the pid, 2 the name, 3 the state

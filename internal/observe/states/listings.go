@@ -173,21 +173,22 @@ func appendFileSystem(dst []event.Event, e *snapshots.Datum) []event.Event {
 	target, source := e.Column("Mounted on"), e.Column("Filesystem")
 	ev := event.Event{Kind: event.KindFileSystem, Component: "node", Source: facts.Node, Evidence: []event.Quote{e.Quote()}}
 	ev.Fields = []event.Field{event.FieldTarget.Text(target), event.FieldSource.Text(source)}
+	_, ofInodes := e.Field("Inodes") // busybox heads the share of those with Use%, too
 	told := false
-	for _, c := range [...]struct {
-		column string
-		field  event.Key
-		what   string
-	}{
-		{"Use%", event.FieldUsedPercent, "full"},
-		{"Capacity", event.FieldUsedPercent, "full"},
-		{"IUse%", event.FieldInodesPercent, "of the inodes used"},
-	} {
-		value, _ := e.Field(c.column)
-		if n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64); err == nil {
-			ev.AddFields(c.field.Number(n))
-			ev.Text, told = target+" is "+value+" "+c.what, true
+	for _, column := range [...]string{"Use%", "Capacity", "IUse%"} {
+		value, _ := e.Field(column)
+		n, err := strconv.ParseFloat(strings.TrimSuffix(value, "%"), 64)
+		switch {
+		case err != nil:
+			continue
+		case ofInodes || column == "IUse%":
+			ev.AddFields(event.FieldInodesPercent.Number(n))
+			ev.Text = target + " has used " + value + " of its inodes"
+		default:
+			ev.AddFields(event.FieldUsedPercent.Number(n))
+			ev.Text = target + " is " + value + " full"
 		}
+		told = true
 	}
 	isImage := func(root string) bool { return strings.HasPrefix(target, root) }
 	if !told || target == "" || scan.FindID(target) != "" || slices.ContainsFunc(imageRoots, isImage) {

@@ -20,6 +20,7 @@ var Bus = table.Table{
 		{[]string{"Failed to activate service ", "PolicyKit1 timed out", "systemd1 timed out", "login1 timed out", "StartServiceByName for "}, activationTimeout},
 		{[]string{"Argument list too long", "manager has too many units"}, unitsFull},
 		{[]string{"destination has a full message queue"}, busQueueFull},
+		{[]string{namesFailed + "Connection timed out"}, busSilent},
 		{systemdWaits, systemdTimeout},
 		{[]string{": Connection timed out", "DBus.Error.NoReply", "DBus.Error.Timeout", "DBus.Error.TimedOut"}, busCallTimeout},
 		{[]string{"sd-bus call: "}, crunCallFailed},
@@ -35,11 +36,23 @@ var systemdWaits = []string{
 	"Failed to start transient scope unit: ", "Failed to start session scope ",
 	"Failed to list units: ", "Failed to reload daemon: ",
 	"Failed to get properties: ", "Could not get properties: ", "Failed to list jobs: ", "Failed to list unit files: ",
-	"Failed to list sessions: ", "Failed to list names: ", "Failed to execute operation: ", "Failed to retrieve unit ", "Failed to get unit ",
+	"Failed to list sessions: ", namesFailed, "Failed to execute operation: ", "Failed to retrieve unit ", "Failed to get unit ",
 	"waiting for systemd to create ", "waiting for systemd to remove ",
 	"waiting for StartTransientUnit",
 	"waiting for StopUnit", "ailed to create session: ", "Failed to start user service", "Failed to abandon session scope", "Failed to stop session scope",
 	"Failed to start unit ", "Failed to wait for response: ",
+}
+
+// namesFailed is busctl, which did not get the names of the clients. Only the bus knows them.
+const namesFailed = "Failed to list names: "
+
+// busSilent is a question to the bus itself that got no answer in 25 s:
+//
+//	Failed to list names: Connection timed out      (busctl; src/busctl/busctl.c)
+func busSilent(*event.Record) (event.Event, bool) {
+	e := event.New(event.KindBusSilent, "the bus itself did not answer in time")
+	e.Component, e.Source = "dbus", "dbus.log"
+	return e, true
 }
 
 // busLimit is the bus refusing what one user asks of it:

@@ -18,7 +18,7 @@ var hostPrograms = []string{
 	"smartd", "mdadm", "setroubleshoot", "systemd-coredump", "abrt-hook-ccpp",
 	"sshd", "sshd-session", "cron", "crond", "CRON", "CROND", "anacron", "su", "sudo", "login", "bash", "sh", "rsyslogd",
 	"audit", "auditd", "systemd-udevd", "systemd-journald", "systemctl", "systemd-run", "dbus-send", "busctl", "NetworkManager", "polkitd",
-	"udevadm", "dracut-initqueue", "flanneld",
+	"udevadm", "dracut-initqueue", "flanneld", "supervise-daemon",
 }
 
 // WriterOf is the component that writes under a syslog identifier, or HostProgram; journalctl -o
