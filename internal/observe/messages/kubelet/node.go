@@ -2,6 +2,7 @@ package kubelet
 
 import (
 	"cmp"
+	"path"
 	"strconv"
 	"strings"
 	"time"
@@ -119,7 +120,7 @@ func flagRefused(r *event.Record) (event.Event, bool) {
 //	kubelite   F1114 14:22:50.223456    3821 controllermanager.go:321] leaderelection lost
 //	           E0320 20:46:08.223210   53319 controllermanager.go:294] "leaderelection lost"      (1.23 and later)
 func embedderEnds(r *event.Record) (event.Event, bool) {
-	name := embedder(r.Unit)
+	name := embedder(cmp.Or(r.Unit, path.Base(r.Pos.File))) // k3s-service.log, as OpenRC names it
 	reason := strings.Trim(r.Message(), `" `)
 	if name == "" || reason == "" || r.Level != event.Fatal && reason != "leaderelection lost" {
 		return event.Event{}, false
