@@ -13,6 +13,7 @@ const (
 	KindMount         Kind = "mount"
 	KindFileSystem    Kind = "filesystem"
 	KindMountDead     Kind = "mount.dead"
+	KindMountRefused  Kind = "mount.refused"
 	KindVolumePending Kind = "volume.call-pending"
 	KindFreeze        Kind = "file-system.freeze"
 	KindProbeFailed   Kind = "csi.probe-failed"
@@ -127,6 +128,9 @@ var nodeKinds = []KindInfo{
 		text(FieldServer, "the name or address of the server, of a network file system"),
 		truth(FieldVolatile, "whether the overlay is never synced"),
 		truth(FieldNetwork, "whether it needs a server or a process that answers"),
+	}},
+	{Kind: KindMountRefused, About: "the kernel refused a mount with ENOSPC: the namespace has as many as it may have, or an overlay finds no room on its disk", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldError, "as written"),
 	}},
 	{Kind: KindMountDead, About: "whoever served a mount does so no more: every access fails, and none waits", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldPath, "that was asked for"),

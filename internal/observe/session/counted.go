@@ -46,7 +46,7 @@ type counts struct {
 }
 
 // limitOf names the limits of a number, as commands call them.
-var limitOf = map[string][]string{"counted.threads": {"pid_max", "threads-max"}, "counted.inotify": {"max_user_instances"}}
+var limitOf = map[string][]string{"counted.threads": {"pid_max", "threads-max"}, "counted.inotify": {"max_user_instances"}, "counted.mounts": {"fs.mount-max"}}
 
 // count is what a command counted, or the limit that it printed.
 type count struct {

@@ -20,6 +20,7 @@ var Limits = table.Table{
 	Relays:    []string{"kubelet", "containerd", "dockerd", "crio", "systemd", "cni", "dbus", "kernel"}, // Talos' own process writes into the kernel's log
 	Rows: []table.Row{
 		{[]string{"no space left on device", "No space left on device"}, storage.RefusedWrite(event.KindNoSpace, "no space or no inode is left for ", "no space left on device")},
+		{[]string{"no space left on device", "No space left on device"}, mountRefused},
 		{[]string{"read-only file system", "Read-only file system"}, storage.RefusedWrite(event.KindWriteRefused, "the file system is read-only at ", "read-only file system")},
 		{[]string{": input/output error", ": Input/output error", ": structure needs cleaning", ": Structure needs cleaning"}, storage.FailedCall},
 		{[]string{"too many open files", "inotify_add_watch", "Too many open files", "Failed to add inotify watch ", "Failed to add watch on /", "tail: inotify resources exhausted"}, descriptorLimit},

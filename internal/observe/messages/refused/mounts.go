@@ -1,6 +1,7 @@
 package refused
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -42,6 +43,32 @@ func mountDead(r *event.Record) (event.Event, bool) {
 	}
 	return event.New(event.KindMountDead, says, event.FieldPath.Text(path), event.FieldWhat.Text(what)), true
 }
+
+// mountCalls stand before the error of a mount, in the words of dockerd, containerd, mount of
+// util-linux, runc (before 1.1 with caused), and systemd, which mounts for a service.
+var mountCalls = regexp.MustCompile(`(?:error creating overlay mount to |failed to mount rootfs component|mount\(2\) system call failed|error mounting "[^"]+" to rootfs|mounting "[^"]+" to rootfs .* caused|[Ff]ailed to set up mount namespacing|at step NAMESPACE spawning )`)
+
+// mountRefused is ENOSPC of mount(2), which says so where a namespace has as many mounts as
+// fs.mount-max allows (since Linux 4.9; 100000 by default):
+//
+//	error creating overlay mount to /var/lib/docker/overlay2/…-init/merged: no space left on device      (dockerd)
+//	failed to mount rootfs component: no space left on device                                        (containerd)
+//	mount: /var/lib/kubelet/pods/…: mount(2) system call failed: No space left on device.               (util-linux ≥ 2.37)
+//	error mounting "proc" to rootfs at "/proc": mount proc:/proc (via /proc/self/fd/6), flags: 0xe: no space left on device      (runc)
+//	kubelet.service: Failed to set up mount namespacing: No space left on device                      (systemd)
+func mountRefused(r *event.Record) (event.Event, bool) {
+	text := strings.ReplaceAll(r.Raw, `\`, "")
+	end := max(strings.Index(text, "o space left on device"), 0)
+	call := mountCalls.FindStringIndex(text[:end])
+	if call == nil || end-call[0] > maxMountCall {
+		return event.Event{}, false
+	}
+	said := strings.TrimRight(text[call[0]:end], "nN") + "no space left on device"
+	return event.New(event.KindMountRefused, "the kernel refuses a mount: no space left on device", event.FieldError.Text(scan.Clip(said))), true
+}
+
+// maxMountCall is how far before its error a call stands: an overlay names its lower directories.
+const maxMountCall = 16 << 10
 
 // thinPoolLow is dockerd with the driver devicemapper, which makes no layer any more in a pool that
 // is nearly full (dm.min_free_space, 10 % by default), or who repeats it:
