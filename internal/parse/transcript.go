@@ -246,7 +246,7 @@ var oneLine = []string{"comm", "wchan", "syscall", "stat", "status"}
 var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|[^|]* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)
 
 // LimitNames are the limits of the kernel that are compared with what somebody counted.
-var LimitNames = []string{"pid_max", "threads-max", "max_user_instances"}
+var LimitNames = []string{"pid_max", "threads-max", "max_user_instances", "fs.mount-max"}
 
 // noteCount notes the number that a command counted, or the limit that it printed. wc names the
 // file behind its number, and sysctl the limit before it.
@@ -735,9 +735,10 @@ func cutShellPrompt(line, start []byte) (command string, strength promptStrength
 	return "", noPrompt
 }
 
-// hostPrompt is a prompt of a host's name alone, as of csh and of the console: 1 the command, which
-// must be a known one, for prose has such words, too.
-var hostPrompt = regexp.MustCompile(`^[A-Za-z][\w.-]{0,60}[#$%] +(\S.*)$`)
+// hostPrompt is a prompt of a host's name alone, as of csh and of the console, or of the name and a
+// directory, as "node-1 /home/core # " of Container Linux: 1 the command, which must be a known
+// one, for prose has such words, too.
+var hostPrompt = regexp.MustCompile(`^[A-Za-z][\w.-]{0,60}(?: /[\w./-]{0,80} )?[#$%] +(\S.*)$`)
 
 // mayNameCommand says that the first word behind the marks of a line may be one of firstWords. Most
 // lines with a mark are comments.

@@ -238,7 +238,8 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 	if e, ok := c.frozenCgroup(command, s); ok {
 		all = append(all, e)
 	}
-	all = append(append(all, readCrowds(command, s, answer)...), readConditions(command, answer)...)
+	all = append(append(all, readCrowds(command, s, answer)...), readPlugins(command, s.Quote, answer)...)
+	all = append(all, readConditions(command, answer)...)
 	all = append(append(all, readCountedLines(command, s.Quote, answer)...), readTraced(command, s, answer)...)
 	if e, ok := throttledCgroup(command, s, answer); ok {
 		all = append(all, e)

@@ -46,6 +46,7 @@ func TestAnswers(t *testing.T) {
 		"# for c in $(ctr -n k8s.io containers ls -q); do timeout 3 ctr -n k8s.io tasks metrics \"$c\" >/dev/null 2>&1; [ $? = 124 ] && echo \"$c does not answer\"; done\n0b1c2d3e4f5061728394a5b6c7d8e9f00112233445566778899aabbccddeeff0 does not answer\n",
 		"# for p in $(grep -ls ^fanotify /proc/[0-9]*/fdinfo/* | cut -d/ -f3 | sort -u); do echo \"$p $(cat /proc/$p/comm) $(grep ^State /proc/$p/status) $(cat /proc/$p/wchan)\"; done\n2201 ds_am State:\tT (stopped) do_signal_stop\n812 auditd State:\tS (sleeping) ep_poll\n",
 		"# for c in $(ls /var/lib/docker/containers); do timeout 5 docker inspect -f '{{.State.Status}}' $c >/dev/null 2>&1 || echo \"$? ${c:0:12}\"; done\n124 93c1f0a5d07e\n",
+		"# ps -e -o comm | sort | uniq -c | sort -rn | head -3\n   4988 host-local\n   2494 bridge\n     61 containerd-shim\n",
 		"# dmsetup info -c --noheadings -o name,suspended\nvg0-root:Active\nvg0-containerd:Suspended\n",
 		"# find /sys/fs/cgroup -path '*kubepods*' -name cgroup.events -exec grep -l '^frozen 1' {} +\n/sys/fs/cgroup/kubepods.slice/kubepods-pod12ab34cd_1111_2222_3333_444455556666.slice/cgroup.events\n# uptime\n",
 		"# uname -r; nproc\n5.4.217-126.408.amzn2.x86_64\n8\n",

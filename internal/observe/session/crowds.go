@@ -104,3 +104,29 @@ func readCrowds(command string, s *parse.Section, answer []event.Quote) (all []e
 	}
 	return all
 }
+
+// countsPrograms is a command that counts processes by their names.
+var countsPrograms = regexp.MustCompile(`\bps (?:-e ?|ax ?|-A ?)?-?e?o ?(?:comm|ucmd|ucomm)=?(?: |$).*\|\s*uniq\s+-c\b`)
+
+// pluginRow is a line of such a count that names a plugin of the CNI: 1 the number, 2 the plugin.
+var pluginRow = regexp.MustCompile(`^\s*(\d{3,6}) (host-local|bridge|calico|calico-ipam|cilium-cni|flannel|aws-cni|azure-vnet|azure-vnet-ipam|multus|whereabouts|terway|kube-ovn|antrea|loopback|portmap|macvlan|ipvlan)$`)
+
+// readPlugins returns the events of plugins of the CNI of which hundreds run: each ends within
+// seconds, unless it hangs.
+func readPlugins(command string, asked event.Quote, answer []event.Quote) (all []event.Event) {
+	if !countsPrograms.MatchString(command) {
+		return nil
+	}
+	for _, quote := range answer {
+		if m := pluginRow.FindStringSubmatch(quote.Text); m != nil {
+			count, _ := strconv.Atoi(m[1])
+			e := event.New(
+				event.KindProcess, m[1]+" processes of the CNI plugin "+m[2]+" run",
+				event.FieldComm.Text("cni"), event.FieldPlugin.Text(m[2]), event.FieldCount.Int(count),
+			)
+			e.Component, e.Source, e.Evidence = "cni", facts.Processes, []event.Quote{asked, quote}
+			all = append(all, e)
+		}
+	}
+	return all
+}

@@ -47,8 +47,9 @@ var rows = []struct {
 	{asksFor("slower"), regexp.MustCompile(`^\d\d:\d\d:\d\d +(\S.{0,14}?) +(\d{1,7}) +S +\d+ +\d+ +(\d+\.\d+) (\S.*)$`), slowSync(3, 1, 2, 4)},
 	// "FreezerState=frozen" of systemctl show
 	{asksFor("systemctl show "), regexp.MustCompile(`^FreezerState=(frozen|freezing)$`), frozenUnit},
-	// "5.4.217-126.408.amzn2.x86_64", among what else a line of commands prints: 1 the version
-	{asksForRelease, regexp.MustCompile(`^(\d+\.\d+\.\d+[\w.+~-]*)$`), kernelRelease},
+	// "5.4.217-126.408.amzn2.x86_64", among what else a line of commands prints, as docker's
+	// 17.03.2-ce: 1 the version
+	{asksForRelease, regexp.MustCompile(`^([3-9]\.\d+\.\d+[\w.+~-]*)$`), kernelRelease},
 }
 
 // shownUnit is the unit that systemctl show tells of: 1 its name.

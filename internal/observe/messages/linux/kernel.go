@@ -198,6 +198,9 @@ func netdevBusy(r *event.Record) (event.Event, bool) {
 		event.KindNetdevBusy, "the kernel waits for references to "+device, event.FieldDevice.Text(device),
 		event.FieldHolds.Text(kernelwait.NetworkLock),
 	)
+	if before, _, _ := strings.Cut(r.Raw, "unregister_netdevice"); r.Unit == "" { // "1398  unregister_netdevice: …" of uniq -c
+		e.AddNumber(event.FieldCount, strings.TrimSpace(before))
+	}
 	e.AddNumber(event.FieldUsage, strings.TrimSuffix(scan.FirstWord(scan.After(r.Raw, "Usage count = ")), "."))
 	return e, ok && device != "" && !strings.Contains(device, " ")
 }
