@@ -15,7 +15,13 @@ func Describe(key string, arg any) string {
 	case operator == existsOperator:
 		return field + " is not given"
 	case isList:
-		return field + " is one of " + strings.Join(printAll(list), ", ")
+		names := printAll(list)
+		for i, name := range names {
+			names[i] = cmp.Or(name, "empty")
+		}
+		return field + " is one of " + strings.Join(names, ", ")
+	case arg == "":
+		return field + " is empty"
 	}
 	return fmt.Sprintf("%s %s %v", field, cmp.Or(operatorProse[operator], operator), arg)
 }
