@@ -64,7 +64,7 @@ var fileScenarios = []scenario{
 		},
 	},
 	fullDisk("disk-full", "/var/lib/containerd is 100% full", (*disk).fill),
-	fullDisk("inodes-full", "/var/lib/containerd is 100% of the inodes used", (*disk).fillInodes),
+	fullDisk("inodes-full", "/var/lib/containerd has used 100% of its inodes", (*disk).fillInodes),
 }
 
 // fullDisk is a node where fill has left nothing of the disk below /var/lib/containerd.
