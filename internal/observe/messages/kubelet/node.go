@@ -3,6 +3,7 @@ package kubelet
 import (
 	"cmp"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -120,7 +121,10 @@ func flagRefused(r *event.Record) (event.Event, bool) {
 //	kubelite   F1114 14:22:50.223456    3821 controllermanager.go:321] leaderelection lost
 //	           E0320 20:46:08.223210   53319 controllermanager.go:294] "leaderelection lost"      (1.23 and later)
 func embedderEnds(r *event.Record) (event.Event, bool) {
-	name := embedder(cmp.Or(r.Unit, path.Base(r.Pos.File))) // k3s-service.log, as OpenRC names it
+	name := embedder(r.Unit)
+	if m := embedderLog.FindStringSubmatch(path.Base(r.Pos.File)); r.Unit == "" && m != nil {
+		name = m[1]
+	}
 	reason := strings.Trim(r.Message(), `" `)
 	if name == "" || reason == "" || r.Level != event.Fatal && reason != "leaderelection lost" {
 		return event.Event{}, false
@@ -129,6 +133,9 @@ func embedderEnds(r *event.Record) (event.Event, bool) {
 		event.KindStartFailed, name+", which holds the kubelet, ends: "+reason, event.FieldReason.Text(startReason(reason)), event.FieldError.Text(reason),
 	), true
 }
+
+// embedderLog is a log of such a program by its name, as k3s-service.log of OpenRC: 1 the program.
+var embedderLog = regexp.MustCompile(`^(k3s|rke2)(?:-service|-server|-agent)?\.log$`)
 
 // embedder is the program of a unit that holds a kubelet and more; empty for any other.
 func embedder(unit string) string {
