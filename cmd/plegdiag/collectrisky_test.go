@@ -47,7 +47,8 @@ func TestCollectStrace(t *testing.T) {
 	require.Contains(t, []bundle.Outcome{bundle.OK, bundle.Empty, bundle.Skipped}, items[0].Outcome, "%+v", items[0])
 	require.True(t, alive(t, shim.Process.Pid))
 
-	busy := running(t, exec.Command(sh, "-c", "while :; do sleep 0.2; done"))
+	// One that starts programs all the time is in state D for a moment each time, and is traced.
+	busy := running(t, exec.Command(sh, "-c", "while :; do sleep 0.02; done"))
 	got = collectOnce(t, 60*time.Second, append(nothing(dir), "--only", "clock,threads,strace", "--strace", strconv.Itoa(busy.Process.Pid))...)
 	require.NoError(t, got.err, got.stderr)
 	items = stepItems(verified(t, got.path), "strace")

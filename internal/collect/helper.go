@@ -401,7 +401,7 @@ func (r *reception) readOutput(ch *child, bound time.Duration) {
 	case ch.status == 127:
 		got = result{outcome: bundle.Absent, why: errNoProgram.Error()}
 	case ch.status == 126 && size == 0:
-		got = result{outcome: bundle.Skipped, why: errRefused.Error()}
+		got = result{outcome: bundle.Skipped, why: r.task.whyRefused()}
 	case ch.status != 0 && size == 0:
 		got = result{outcome: bundle.Failed, why: fmt.Sprintf("exit status %d", ch.status)}
 	case ch.status != 0:

@@ -16,7 +16,7 @@ import (
 )
 
 // collectStrace traces one process for some seconds. A thread in D cannot be stopped, and strace
-// would hang with it.
+// would hang with it: the helper looks at the process before it becomes strace.
 func collectStrace(c *collector, s *step) {
 	p, why := c.chooseTraced()
 	name := c.opt.Strace
@@ -31,8 +31,6 @@ func collectStrace(c *collector, s *step) {
 	switch {
 	case p == nil:
 		c.skipItems(s, t, why)
-	case p.Blocked > 0:
-		c.skipItems(s, t, "one of its threads is in uninterruptible sleep, in "+p.Waits+": strace could not stop it")
 	case p.Tracer != 0:
 		c.skipItems(s, t, fmt.Sprintf("PID %d traces it already", p.Tracer))
 	case p.isStopped():
@@ -81,7 +79,13 @@ func (c *collector) stuckProcesses() []*process {
 	return slices.Concat(runcs, shims, runtimes)
 }
 
-// whyUntraceable says why a process that the walk saw cannot be traced now; empty when it can.
+// whyUntraceableNow says why a process that the walk saw cannot be traced; empty when it can. A
+// moment does not count: whoever starts a program is in D until it runs.
+func (p *process) whyUntraceableNow() string {
+	return settle(p.whyUntraceable)
+}
+
+// whyUntraceable says why a process cannot be traced at this moment.
 func (p *process) whyUntraceable() string {
 	if !p.isSame() {
 		return errGone.Error()
@@ -90,7 +94,7 @@ func (p *process) whyUntraceable() string {
 	status, _, _ := readFile(dir+"/status", 16<<10)
 	var is process
 	is.parseStatus(string(status))
-	return findUnsafeThread(dir, is.Tracer)
+	return findUnsafeThread(dir, is.Tracer, nil)
 }
 
 // maxBlocked is for how many threads in state D the kernel is asked for stacks: each stack takes

@@ -206,12 +206,26 @@ func (q *dumpRequest) noteFile(f *dumpFile, item string) {
 	q.out.sendNote(note{Dump: f})
 }
 
-// Looks at a process before it is sent SIGUSR1: threads wait for a disk, or start a program, for a
-// moment all the time.
+// Looks at a process before it is sent SIGUSR1 or traced: threads wait for a disk, or start a
+// program, for a moment all the time.
 const (
 	settleLooks = 6
 	settlePause = 150 * time.Millisecond
 )
+
+// settle asks for a reason not to do something for up to a second, and returns the last one; empty
+// as soon as there is none.
+func settle(ask func() string) (why string) {
+	for i := range settleLooks {
+		if i > 0 {
+			time.Sleep(settlePause)
+		}
+		if why = ask(); why == "" {
+			return ""
+		}
+	}
+	return why
+}
 
 // whyNoSignal says by what the process was like why it is not sent SIGUSR1; empty when it can be.
 func (p *process) whyNoSignal() string {
@@ -226,16 +240,8 @@ func (p *process) whyNoSignal() string {
 
 // whyNoSignalNow looks at a process again, because the walk was minutes ago, and says why it is not
 // sent SIGUSR1; empty when it can be. A moment does not count: it is looked at for a second.
-func (p *process) whyNoSignalNow(proc string) (why string) {
-	for i := range settleLooks {
-		if i > 0 {
-			time.Sleep(settlePause)
-		}
-		if why = p.whyUnsafe(proc); why == "" {
-			return ""
-		}
-	}
-	return why
+func (p *process) whyNoSignalNow(proc string) string {
+	return settle(func() string { return p.whyUnsafe(proc) })
 }
 
 // whyUnsafe says why a signal to a process could do harm; empty when it could not.
@@ -258,15 +264,14 @@ func (p *process) whyUnsafe(proc string) string {
 	status, _, _ := readFile(dir+"/status", 16<<10)
 	is := process{State: fields[0]}
 	is.parseStatus(string(status))
-	return cmp.Or(is.whyNoSignal(), findUnsafeThread(dir, is.Tracer))
+	return cmp.Or(is.whyNoSignal(), findUnsafeThread(dir, is.Tracer, handedOver))
 }
 
 // findUnsafeThread says why a process must not be signalled or stopped because of one of its
 // threads; empty when it can be. A handler that dumps stops all goroutines. That never ends while a
 // thread is in a page fault of a disk that hangs, or between vfork and the start of the program:
-// the whole daemon would hang with it. A thread in a call on a file or a socket keeps nobody: Go
-// has given away its place before the call.
-func findUnsafeThread(dir string, tracer int) string {
+// the whole daemon would hang with it. In the calls of harmless, state D keeps nobody.
+func findUnsafeThread(dir string, tracer int, harmless []int) string {
 	if tracer != 0 {
 		return fmt.Sprintf("PID %d traces it: it would be stopped until its tracer lets it go on", tracer)
 	}
@@ -282,7 +287,7 @@ func findUnsafeThread(dir string, tracer int) string {
 			return "its cgroup is frozen"
 		case slices.ContainsFunc(forkWaits, func(f string) bool { return strings.Contains(waits, f) }):
 			return fmt.Sprintf("thread %d is about to start a program, in %s", tid, waits)
-		case state == "D" && !slices.Contains(handedOver, call):
+		case state == "D" && !slices.Contains(harmless, call):
 			return fmt.Sprintf("thread %d is in uninterruptible sleep, in %s", tid, waits)
 		case state == "T", state == "t":
 			return "it is stopped, state " + state
@@ -309,7 +314,8 @@ func readCallNumber(file string) int {
 }
 
 // handedOver are system calls around which Go's syscall package enters and leaves the scheduler,
-// and that the runtime never makes for itself, as it does madvise and munmap.
+// and that the runtime never makes for itself, as it does madvise and munmap: a thread in a call on
+// a file or a socket has given away its place, and keeps no dump.
 var handedOver = []int{
 	unix.SYS_FSYNC, unix.SYS_FDATASYNC, unix.SYS_SYNC, unix.SYS_SYNCFS, unix.SYS_UMOUNT2, unix.SYS_MOUNT,
 	unix.SYS_PREAD64, unix.SYS_PWRITE64, unix.SYS_OPENAT, unix.SYS_UNLINKAT, unix.SYS_MKDIRAT, unix.SYS_RENAMEAT,

@@ -98,7 +98,7 @@ func Helper(argument string, in io.Reader, out io.Writer) error {
 	case "put":
 		return sendBundle(&t, out)
 	case "exec":
-		if len(t.Processes) > 0 && t.Processes[0].whyUntraceable() != "" {
+		if len(t.Processes) > 0 && t.Processes[0].whyUntraceableNow() != "" {
 			return errRefused
 		}
 		return execProgram(t.Argv)
@@ -152,6 +152,14 @@ func execProgram(argv []string) error {
 // errRefused says that a program is not run on a process that has changed since the walk. It
 // becomes exit status 126.
 var errRefused = errors.New("it has ended, is stopped or traced, or one of its threads is in uninterruptible sleep")
+
+// whyRefused says why a program was not run on the process of a task.
+func (t *task) whyRefused() string {
+	if len(t.Processes) > 0 && t.Processes[0].Blocked > 0 {
+		return "one of its threads is in uninterruptible sleep, in " + t.Processes[0].Waits + ": strace could not stop it"
+	}
+	return errRefused.Error()
+}
 
 // HelperStatus is the exit status of a helper that ended with err.
 func HelperStatus(err error) int {
