@@ -15,6 +15,7 @@ const (
 	KindMountDead     Kind = "mount.dead"
 	KindMountRefused  Kind = "mount.refused"
 	KindVolumePending Kind = "volume.call-pending"
+	KindVolumeWalk    Kind = "volume.walk"
 	KindFreeze        Kind = "file-system.freeze"
 	KindProbeFailed   Kind = "csi.probe-failed"
 	KindEtcdTrouble   Kind = "etcd.trouble"
@@ -143,6 +144,12 @@ var nodeKinds = []KindInfo{
 	}},
 	{Kind: KindVolumePending, About: "a CSI driver refuses a call, because an earlier one about the same volume has not ended", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldVolume, "as the driver names it"),
+	}},
+	{Kind: KindVolumeWalk, About: "the kubelet gives each file of a volume to the pod's group (fsGroup), and is not done", IDs: []Key{FieldPodUID, FieldPID}, Fields: []FieldInfo{
+		text(FieldPath, "of the volume, as far as the line shows it"),
+		text(FieldPlugin, "as kubernetes.io~csi"),
+		oneOf(FieldWhat, "that it can be slow, or that it is not done within half a minute (Kubernetes 1.33 and later)", "begun", "late"),
+		count(FieldCount, "the files to which it has come"),
 	}},
 	{Kind: KindEtcdTrouble, About: "etcd says that its disk, a request or its leader is late, or that it takes no more writes; or a client says that it has no answer of it", IDs: ofLine, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what it writes to its disk before all else, a request of the API server, the leader's sign of life, the leader that is lost, a database that is full, an answer that fails or does not come, a port at which nobody listens, another member that is not reached, a read that waits for the leader, or a change that the API server waits for", "sync", "request", "heartbeat", "leader", "full", "unanswered", "gone", "peer", "read", "change"),

@@ -853,8 +853,13 @@ func WithoutWrapper(command string) string {
 			return command
 		case word == "sudo" || word == "time" || word == "timeout" || word == "watch":
 			for strings.HasPrefix(rest, "-") || rest != "" && lines.IsDigit(rest[0]) {
-				_, rest, _ = strings.Cut(rest, " ")
+				var option string
+				option, rest, _ = strings.Cut(rest, " ")
 				rest = strings.TrimSpace(rest)
+				if takesValue[word+" "+option] {
+					_, rest, _ = strings.Cut(rest, " ")
+					rest = strings.TrimSpace(rest)
+				}
 			}
 		case word == "ssh":
 			if rest = cutMachine(rest); rest == "" {
@@ -875,6 +880,9 @@ func WithoutWrapper(command string) string {
 		command = rest
 	}
 }
+
+// takesValue are options behind which a word stands that is no number and no option.
+var takesValue = map[string]bool{"sudo -u": true, "sudo -g": true, "timeout -s": true, "timeout --signal": true, "timeout -k": true, "timeout --kill-after": true}
 
 // cutMachine is what ssh runs, behind its options and the machine; empty for a login.
 func cutMachine(args string) string {

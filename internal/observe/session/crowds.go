@@ -13,9 +13,9 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
 
-// countsFrames is a command that counts what threads do in the kernel, of files in /proc; ps has
-// columns, and is read by them.
-var countsFrames = regexp.MustCompile(`/(?:stack|wchan|syscall)\b.*\|\s*uniq\s+-c\b`)
+// countsFrames is a command that counts what threads do in the kernel, of files in /proc, or of
+// columns that awk took out of a list of ps; other lists of ps are read by their columns.
+var countsFrames = regexp.MustCompile(`(?:/(?:stack|wchan|syscall)\b|\bps\b.*\bwchan\b.*\bawk\b).*\|\s*uniq\s+-c\b`)
 
 // frameRow is a line of such a count:
 //
@@ -24,7 +24,13 @@ var countsFrames = regexp.MustCompile(`/(?:stack|wchan|syscall)\b.*\|\s*uniq\s+-
 //	 5 rpc_wait_bit_killable
 //
 // 1 the number, 2 the name of the process, 3 the function.
-var frameRow = regexp.MustCompile(`^\s*(\d{1,6})\s+(?:([A-Za-z][\w.:/-]{0,15})\s+)?(?:\[<[0-9a-f]*>\]\s+)?([a-z_][a-z0-9_.]{3,63})(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?$`)
+var frameRow = regexp.MustCompile(`^\s*(\d{1,6})\s+(?:([A-Za-z][\w.:/\[\]-]{0,15})\s+)?(?:\[<[0-9a-f]*>\]\s+)?([a-z_][a-z0-9_.]{3,63})(?:\+0x[0-9a-f]+/0x[0-9a-f]+)?$`)
+
+// framedRow is such a line whose function stands before the name: 1 the number, 2 the function, 3
+// the name.
+//
+//	21 request_wait_answer runc:[2:INIT]
+var framedRow = regexp.MustCompile(`^\s*(\d{1,6})\s+([a-z_][a-z0-9_]{3,63})\s+([A-Za-z][\w.:/\[\]-]{0,15})$`)
 
 // countedFrame is the function that grep -c counts at the end of a command: 1 the function.
 var countedFrame = regexp.MustCompile(`/(?:stack|wchan)\b.*\|\s*grep\s+(?:-\w+\s+)*-\w*c\w*\s+["']?([a-z_][a-z0-9_]{3,63})["']?\s*$`)
@@ -94,7 +100,9 @@ func readCrowds(command string, s *parse.Section, answer []event.Quote) (all []e
 		return nil
 	}
 	for _, quote := range answer {
-		if m := frameRow.FindStringSubmatch(quote.Text); m != nil {
+		if m := framedRow.FindStringSubmatch(quote.Text); m != nil && kernelwait.OfCut(m[2]) != "" {
+			add(m[1], m[3], m[2], s.Quote, quote)
+		} else if m := frameRow.FindStringSubmatch(quote.Text); m != nil {
 			comm := m[2]
 			if comm == "" {
 				comm = s.Program()

@@ -56,8 +56,12 @@ var clients = []struct {
 // busy one wait for seconds.
 const slowAnswer = time.Minute
 
-// endedStatus is the status of timeout(1) that has ended its command, as somebody has it printed.
-var endedStatus = regexp.MustCompile(`^(?:(?:exit )?(?:status|code)[ :=]*|exit[ :=]*|rc[ :=]*)?124$`)
+// endedStatus is the status of timeout(1) that has ended its command, as somebody has it printed;
+// 137 where it sent SIGKILL.
+var endedStatus = regexp.MustCompile(`^(?:(?:exit )?(?:status|code)[ :=]*|exit[ :=]*|rc[ :=]*)?(124|137)$`)
+
+// killsAtOnce is a timeout that sends SIGKILL and no other signal.
+var killsAtOnce = regexp.MustCompile(`\btimeout (?:-\S+ )*(?:-s ?|--signal[ =])(?:SIG)?(?:KILL|9)\b`)
 
 // printsStatus is the end of a command that prints the status of the one before.
 var printsStatus = regexp.MustCompile(`^echo ["']?[a-z :=]*\$\?["']?$`)
@@ -82,11 +86,16 @@ func hungCommand(s *parse.Section) (e event.Event, ok bool) {
 func endedCommand(s *parse.Section) string {
 	all := splitCommands(strings.ReplaceAll(s.Command, "&&", ";"))
 	n := len(all)
-	if n < 2 || s.Filled > n-1 || s.Filled != len(s.First) || !printsStatus.MatchString(all[n-1]) ||
+	filled := s.Filled
+	if filled > 1 && filled == len(s.First) && strings.TrimSpace(s.First[filled-2].Text) == "Killed" { // by the shell, of the timeout that SIGKILL ended with its command
+		filled--
+	}
+	if n < 2 || filled > n-1 || s.Filled != len(s.First) || !printsStatus.MatchString(all[n-1]) ||
 		!strings.HasPrefix(strings.TrimPrefix(all[n-2], "sudo "), "timeout ") {
 		return ""
 	}
-	if !endedStatus.MatchString(strings.TrimRight(s.First[s.Filled-1].Text, " \t\r")) {
+	status := endedStatus.FindStringSubmatch(strings.TrimRight(s.First[s.Filled-1].Text, " \t\r"))
+	if status == nil || status[1] == "137" && !killsAtOnce.MatchString(all[n-2]) {
 		return ""
 	}
 	return parse.WithoutWrapper(all[n-2])

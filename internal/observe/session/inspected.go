@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"regexp"
 	"strings"
 
@@ -48,8 +49,14 @@ var (
 // readConditions returns the events of conditions of the runtime that are not met, where a command
 // printed their lines without the rest of the answer.
 func readConditions(command string, answer []event.Quote) (all []event.Event) {
-	if !strings.Contains(command, "crictl info") || len(answer) == 0 || strings.ContainsAny(answer[0].Text[:min(len(answer[0].Text), 1)], "{[") {
-		return nil // a whole document is read as one
+	if !strings.Contains(command, "crictl info") || len(answer) == 0 {
+		return nil
+	}
+	if isDocument := strings.ContainsAny(answer[0].Text[:min(len(answer[0].Text), 1)], "{["); isDocument {
+		if len(answer) > 1 && strings.HasPrefix(answer[0].Text, `{"type":`) {
+			return readConditionRows(answer)
+		}
+		return nil // it is read as one
 	}
 	kind, failed := "", false
 	said := map[string]string{}
@@ -72,6 +79,26 @@ func readConditions(command string, answer []event.Quote) (all []event.Event) {
 			all = append(all, e)
 		}
 		kind = ""
+	}
+	return all
+}
+
+// readConditionRows returns the events of such conditions of which each stands on a line of its own,
+// as jq -c leaves them:
+//
+//	{"type":"NetworkReady","status":false,"reason":"NetworkPluginNotReady","message":"Network plugin returns error: cni plugin not initialized"}
+func readConditionRows(answer []event.Quote) (all []event.Event) {
+	for _, quote := range answer {
+		var c struct {
+			Type, Reason, Message string
+			Status                bool
+		}
+		if json.Unmarshal([]byte(quote.Text), &c) != nil || c.Status {
+			continue
+		}
+		if e, ok := states.RuntimeTrouble(c.Type, c.Reason, c.Message, []event.Quote{quote}); ok {
+			all = append(all, e)
+		}
 	}
 	return all
 }

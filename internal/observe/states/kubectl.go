@@ -80,7 +80,7 @@ var kubeletCalls = map[string]string{
 // show the source.
 var kubeletWarns = map[string]bool{
 	"Failed": true, "FailedCreatePodSandBox": true, "FailedCreatePodContainer": true, "FailedKillPod": true,
-	"FailedPodSandBoxStatus": true, "FailedSync": true, "FailedMount": true,
+	"FailedPodSandBoxStatus": true, "FailedSync": true, "FailedMount": true, "VolumePermissionChangeInProgress": true,
 }
 
 // byKubelet says that the kubelet has written an Event.
@@ -94,7 +94,7 @@ func (k *kubeEvent) byKubelet() bool {
 var servedKinds = map[event.Kind]bool{
 	event.KindRuncFailed: true, event.KindFreezeFailed: true, event.KindSystemdTimeout: true, event.KindUnitsFull: true,
 	event.KindBusLimit: true, event.KindActivationTimeout: true, event.KindBusUnreachable: true,
-	event.KindLayersDamaged: true, event.KindWriteRefused: true,
+	event.KindLayersDamaged: true, event.KindWriteRefused: true, event.KindVolumeWalk: true,
 }
 
 // appendServed appends what the message of a Warning of the kubelet repeats of programs that it

@@ -86,6 +86,8 @@ func (t *listings) takeBareRow(dst []event.Event, e *snapshots.Datum) []event.Ev
 	case "file system":
 		t.snapshot.sources[facts.Node] = true
 		return appendFileSystem(dst, e)
+	case "node":
+		return t.nodes.appendListedNode(dst, e)
 	case "file":
 		t.files.takeRow(e)
 		t.snapshot.sources[facts.Processes] = true

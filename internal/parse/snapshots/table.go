@@ -67,6 +67,35 @@ func readFileSystem(line string) (fields []event.Pair, ok bool) {
 	return fields, true
 }
 
+// nodeRow is the path of a row of kubectl get nodes that stands below no header: grep took it away.
+var nodeRow = []string{"node"}
+
+// loneNode is such a row: a name, whether the node is ready, its roles, its age, and the version of
+// its kubelet. A terminal may have joined the columns.
+//
+//	node-5   NotReady,SchedulingDisabled   <none>   3h12m   v1.30.4
+var loneNode = regexp.MustCompile(`^\s*([a-z0-9][a-z0-9.-]{0,252})\s+((?:Not)?Ready(?:,[A-Za-z,]+)?)\s+(<none>|[a-z0-9,./-]+)\s+([0-9]+[ydhms][0-9ydhms]*)\s+(v1\.[0-9]+\.[0-9]+\S*)(?:\s|$)`)
+
+// mayBeNode says that a line may be such a row.
+func mayBeNode(line []byte) bool {
+	return bytes.Contains(line, []byte("Ready")) && bytes.Contains(line, []byte("v1."))
+}
+
+// readNodeRow reads such a row, with the names that the header has.
+func readNodeRow(line string) (fields []event.Pair, ok bool) {
+	if !strings.Contains(line, "Ready") {
+		return nil, false
+	}
+	m := loneNode.FindStringSubmatch(line)
+	if m == nil {
+		return nil, false
+	}
+	for i, name := range [...]string{"NAME", "STATUS", "ROLES", "AGE", "VERSION"} {
+		fields = append(fields, event.Pair{Key: name, Value: m[i+1]})
+	}
+	return fields, true
+}
+
 // readRow reads a row of the table, or one that no header need explain, whose path says what it is.
 // A row without path and fields tells nothing that anybody asks for.
 func (t *table) readRow(raw []byte) (path []string, fields []event.Pair, ok bool) {
@@ -92,6 +121,9 @@ func (t *table) readRow(raw []byte) (path []string, fields []event.Pair, ok bool
 	}
 	if fields, ok = readFileSystem(line); ok {
 		return fileSystemRow, fields, true
+	}
+	if fields, ok = readNodeRow(line); ok {
+		return nodeRow, fields, true
 	}
 	if isTopMemory(raw) {
 		if fields, ok = readTopMemory(line); ok {
@@ -128,7 +160,7 @@ func mayBeRow(line []byte) bool {
 	return lines.StartsWith(line, "-.slice", "Control group ", "Unit ", "CGroup: ", "Linux ", "/dev/") || isTopMemory(line) ||
 		bytes.IndexByte(line[:min(len(line), 22)], ',') > 0 ||
 		bytes.IndexByte(line, ')') >= 0 && (bytes.Contains(line, []byte(")-")) || bytes.Contains(line, []byte(")─"))) ||
-		mayBeProcess(line) || mayBeContainer(line)
+		mayBeProcess(line) || mayBeContainer(line) || mayBeNode(line)
 }
 
 // longestRow is how much of a line is looked at for the columns of a row without a header.

@@ -104,6 +104,7 @@ var Table = table.Table{
 		// only after a failure, or at level 4
 		{[]string{"mage garbage collection succeeded"}, table.Says(event.KindImagesCleaned, "the kubelet can read and clean the file system of the images")},
 		{[]string{"No retries permitted until ", "MountVolume.SetUp failed for volume ", "MountVolume.MountDevice failed for volume "}, volumeFailed},
+		{[]string{"Setting volume ownership for "}, volumeWalk},
 		{[]string{"Failed to process watch event", "Failed to create existing container"}, cadvisorWatchFailed},
 		{[]string{" not found"}, nodeUnknown},
 		{[]string{"no default routes found"}, noDefaultRoute},

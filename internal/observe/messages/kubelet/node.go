@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -493,6 +494,39 @@ func volumeFailed(r *event.Record) (event.Event, bool) {
 	e.AddText(event.FieldPlugin, plugin)
 	return e, ok && scan.ContainsAny(reason, volumeHangs) && !strings.Contains(operation, " ")
 }
+
+// volumeWalk is a kubelet that gives each file of a volume to the group of a pod. Since 1.20 it says
+// so once that has taken half a minute, before at each mount; since 1.33 it also tells, as Events,
+// how far it is after each further minute (pkg/volume/volume_linux.go). What a volume of the
+// kubelet's own memory takes is no matter.
+//
+//	Setting volume ownership for /var/lib/kubelet/pods/<uid>/volumes/kubernetes.io~csi/pvc-1/mount and fsGroup set. If the volume has a lot of files then setting volume ownership could be slow, see https://github.com/kubernetes/kubernetes/issues/69699
+//	Setting volume ownership for <uid>/volumes/kubernetes.io~csi/pvc-1/mount is taking longer than expected, consider using OnRootMismatch - https://…
+//	Setting volume ownership for <uid>/volumes/kubernetes.io~csi/pvc-1/mount, processed 2654670 files.
+func volumeWalk(r *event.Record) (event.Event, bool) {
+	rest := scan.After(r.Message(), "Setting volume ownership for ")
+	path, _, _ := strings.Cut(strings.TrimSpace(rest), " ")
+	path = strings.TrimSuffix(path, ",")
+	before, volume, ok := strings.Cut(path, "/volumes/")
+	plugin, name, _ := strings.Cut(volume, "/")
+	e := event.New(event.KindVolumeWalk, "the kubelet sets the group of each file of the volume "+strings.TrimSuffix(name, "/mount"), event.FieldPath.Text(path))
+	e.IDs.PodUID = before[strings.LastIndexByte(before, '/')+1:]
+	e.AddText(event.FieldPlugin, plugin)
+	what := "begun"
+	if strings.Contains(rest, " is taking longer than expected") {
+		what = "late"
+	}
+	if files, err := strconv.Atoi(scan.Digits(scan.After(rest, ", processed "))); err == nil {
+		what = "late"
+		e.AddFields(event.FieldCount.Int(files))
+		e.Text += ": it has come to " + strconv.Itoa(files) + " files"
+	}
+	e.AddFields(event.FieldWhat.Text(what))
+	return e, ok && name != "" && !slices.Contains(ownVolumes, plugin)
+}
+
+// ownVolumes are the kinds of volumes that the kubelet itself fills with a few files.
+var ownVolumes = []string{"kubernetes.io~secret", "kubernetes.io~configmap", "kubernetes.io~projected", "kubernetes.io~downward-api"}
 
 // firstParts are the first parts of a path, as kubernetes.io/nfs.
 func firstParts(path string, parts int) string {
