@@ -246,7 +246,7 @@ var oneLine = []string{"comm", "wchan", "syscall", "stat", "status"}
 var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|[^|]* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)
 
 // LimitNames are the limits of the kernel that are compared with what somebody counted.
-var LimitNames = []string{"pid_max", "threads-max", "max_user_instances", "fs.mount-max"}
+var LimitNames = []string{"pid_max", "threads-max", "max_user_instances", "mount-max"}
 
 // noteCount notes the number that a command counted, or the limit that it printed. wc names the
 // file behind its number, and sysctl the limit before it.

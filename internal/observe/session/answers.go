@@ -220,6 +220,9 @@ func takeHereDocument(command string, answer []event.Quote) (whole string, rest 
 // takeAnswer returns the events of a command that a report asks for, and notes what it counted.
 func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Event) {
 	command, answer := takeHereDocument(command, trimLines(s.First))
+	if s.Number > 0 || !c.counts.addEach(command, s.Quote, answer) {
+		c.counts.add(count{command: command, number: s.Number, limit: s.Limit}, s.Quote, s.Counted)
+	}
 	if n := numberOfProperty(answer); n > 0 {
 		c.counts.add(count{command: command, number: n}, s.Quote, answer[0])
 	}
@@ -236,6 +239,9 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 		}
 	}
 	if e, ok := c.frozenCgroup(command, s); ok {
+		all = append(all, e)
+	}
+	if e, ok := absentPause(command, s.Quote, answer); ok {
 		all = append(all, e)
 	}
 	all = append(append(all, readCrowds(command, s, answer)...), readPlugins(command, s.Quote, answer)...)

@@ -46,7 +46,7 @@ type counts struct {
 }
 
 // limitOf names the limits of a number, as commands call them.
-var limitOf = map[string][]string{"counted.threads": {"pid_max", "threads-max"}, "counted.inotify": {"max_user_instances"}, "counted.mounts": {"fs.mount-max"}}
+var limitOf = map[string][]string{"counted.threads": {"pid_max", "threads-max"}, "counted.inotify": {"max_user_instances"}, "counted.mounts": {"mount-max"}}
 
 // count is what a command counted, or the limit that it printed.
 type count struct {
@@ -67,6 +67,40 @@ func (c *counts) add(n count, quotes ...event.Quote) {
 		e.AddText(event.FieldProgram, n.program)
 		c.events = append(c.events, e)
 	}
+}
+
+// printsOne is a command that prints one line, and printsCount one whose line is a number or begins
+// with one.
+var (
+	printsOne   = regexp.MustCompile(`^(?:sudo )?(?:date\b|hostname$|nproc$|uname\b|uptime$|sysctl (?:-n )?[\w.]+$|cat /proc/(?:sys/\S+|loadavg|uptime)$)`)
+	printsCount = regexp.MustCompile(`(?:^|\| *)(?:sudo )?(?:wc -l\b|grep -\w*c\w*\b)[^|]*$`)
+)
+
+// addEach takes the commands of one line that print one line each, up to the first that does not.
+// It is false where the first does not.
+//
+//	# date -u; wc -l < /proc/1/mountinfo; cat /proc/sys/fs/mount-max; df -h
+func (c *counts) addEach(command string, asked event.Quote, answer []event.Quote) (taken bool) {
+	all := splitCommands(command)
+	if len(all) < 2 {
+		return false
+	}
+	for i, one := range all[:min(len(all), len(answer))] {
+		counts := printsCount.MatchString(one)
+		words := strings.Fields(answer[i].Text)
+		if !counts && !printsOne.MatchString(one) || len(words) == 0 {
+			return taken
+		}
+		taken = true
+		n := count{command: one}
+		if counts {
+			n.number, _ = strconv.Atoi(words[0])
+		} else {
+			n.limit, _ = strconv.Atoi(words[len(words)-1])
+		}
+		c.add(n, asked, answer[i])
+	}
+	return taken
 }
 
 // bound notes a limit of a number; the lowest counts.

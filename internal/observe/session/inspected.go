@@ -83,8 +83,8 @@ func readConditions(command string, answer []event.Quote) (all []event.Event) {
 	return all
 }
 
-// readConditionRows returns the events of such conditions of which each stands on a line of its own,
-// as jq -c leaves them:
+// readConditionRows returns the events of such conditions of which each stands on a line of its
+// own, as jq -c leaves them:
 //
 //	{"type":"NetworkReady","status":false,"reason":"NetworkPluginNotReady","message":"Network plugin returns error: cni plugin not initialized"}
 func readConditionRows(answer []event.Quote) (all []event.Event) {

@@ -31,7 +31,6 @@ func (c *Commands) Take(s *parse.Section) (all []event.Event) {
 	if s.Missing > 0 {
 		c.seen.Missing = append(c.seen.Missing, tasks.Missing{PID: s.Missing, Quote: s.Missed})
 	}
-	c.counts.add(count{command: command, number: s.Number, limit: s.Limit}, s.Quote, s.Counted)
 	c.certs.take(command, s)
 	if task, ok := inspected(command, s.First); ok {
 		c.seen.Tasks = append(c.seen.Tasks, task)

@@ -19,6 +19,7 @@ type metrics struct {
 	series map[string]*series // by name and operation
 	order  []string
 	node   exporter
+	quotas throttling
 }
 
 // series is a histogram or summary, or a counter.
@@ -40,7 +41,7 @@ type bucket struct {
 // seconds.
 var metricNames = []string{
 	"kubelet_pleg_", "kubelet_runtime_operations", "kubelet_evented_pleg_", "kubernetes_build_info",
-	"kubelet_running_pod", "kubelet_running_container",
+	"kubelet_running_pod", "kubelet_running_container", "container_cpu_cfs_",
 	"container_runtime_", "kubelet_docker_operations", "node_processes_", "node_systemd_units", exporterClock,
 }
 
@@ -93,6 +94,10 @@ func (m *metrics) takeDatum(dst []event.Event, e *snapshots.Datum) []event.Event
 	}
 	if strings.HasPrefix(name, "node_") {
 		m.node.addSample(name, v, e)
+		return dst
+	}
+	if strings.HasPrefix(name, "container_cpu_cfs_") {
+		m.quotas.addSample(name, v, e)
 		return dst
 	}
 	m.addSample(name, v, e)
@@ -189,7 +194,7 @@ func (m *metrics) finishFile(dst []event.Event) []event.Event {
 			dst = facts.Append(dst, facts.Metrics, name+"-p99-seconds", factNumber(p99), s.quotes["p99"])
 		}
 	}
-	return m.node.finishFile(dst)
+	return m.quotas.finishFile(m.node.finishFile(dst))
 }
 
 // factNumber writes a number for a fact, to the microsecond.

@@ -71,7 +71,7 @@ func metricDatum(name string, f *dto.MetricFamily) (Datum, bool) {
 // SniffMetrics wants a comment with a type, or samples of programs that are known, and nothing
 // else.
 func SniffMetrics(head *lines.Head) float64 {
-	if !head.MayHold("# HELP ", "# TYPE ", "kubelet_", "containerd_", "node_") {
+	if !head.MayHold("# HELP ", "# TYPE ", "kubelet_", "containerd_", "node_", "container_cpu_") {
 		return 0
 	}
 	return lines.Share(head, func(line []byte) lines.Sign {
@@ -91,4 +91,4 @@ func SniffMetrics(head *lines.Head) float64 {
 }
 
 // sampleStart is the name of a metric and what follows it: 1 the program, where it is known.
-var sampleStart = regexp.MustCompile(`^(kubelet_|containerd_|node_)?[a-zA-Z0-9_:]+[{ ].`)
+var sampleStart = regexp.MustCompile(`^(kubelet_|containerd_|node_|container_cpu_)?[a-zA-Z0-9_:]+[{ ].`)

@@ -495,10 +495,10 @@ func volumeFailed(r *event.Record) (event.Event, bool) {
 	return e, ok && scan.ContainsAny(reason, volumeHangs) && !strings.Contains(operation, " ")
 }
 
-// volumeWalk is a kubelet that gives each file of a volume to the group of a pod. Since 1.20 it says
-// so once that has taken half a minute, before at each mount; since 1.33 it also tells, as Events,
-// how far it is after each further minute (pkg/volume/volume_linux.go). What a volume of the
-// kubelet's own memory takes is no matter.
+// volumeWalk is a kubelet that gives each file of a volume to the group of a pod. Since 1.20 it
+// says so once that has taken half a minute, before at each mount; since 1.33 it also tells, as
+// Events, how far it is after each further minute (pkg/volume/volume_linux.go). What a volume of
+// the kubelet's own memory takes is no matter.
 //
 //	Setting volume ownership for /var/lib/kubelet/pods/<uid>/volumes/kubernetes.io~csi/pvc-1/mount and fsGroup set. If the volume has a lot of files then setting volume ownership could be slow, see https://github.com/kubernetes/kubernetes/issues/69699
 //	Setting volume ownership for <uid>/volumes/kubernetes.io~csi/pvc-1/mount is taking longer than expected, consider using OnRootMismatch - https://…
