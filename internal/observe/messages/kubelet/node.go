@@ -509,19 +509,24 @@ func volumeWalk(r *event.Record) (event.Event, bool) {
 	path = strings.TrimSuffix(path, ",")
 	before, volume, ok := strings.Cut(path, "/volumes/")
 	plugin, name, _ := strings.Cut(volume, "/")
-	e := event.New(event.KindVolumeWalk, "the kubelet sets the group of each file of the volume "+strings.TrimSuffix(name, "/mount"), event.FieldPath.Text(path))
+	does, what := "sets", "begun"
+	if strings.Contains(rest, " is taking longer than expected") {
+		does, what = "takes long to set", "late"
+	}
+	files, err := strconv.Atoi(scan.Digits(scan.After(rest, ", processed ")))
+	if err == nil {
+		does, what = "takes long to set", "late"
+	}
+	e := event.New(
+		event.KindVolumeWalk, "the kubelet "+does+" the group of each file of the volume "+strings.TrimSuffix(name, "/mount"),
+		event.FieldPath.Text(path), event.FieldWhat.Text(what),
+	)
 	e.IDs.PodUID = before[strings.LastIndexByte(before, '/')+1:]
 	e.AddText(event.FieldPlugin, plugin)
-	what := "begun"
-	if strings.Contains(rest, " is taking longer than expected") {
-		what = "late"
-	}
-	if files, err := strconv.Atoi(scan.Digits(scan.After(rest, ", processed "))); err == nil {
-		what = "late"
+	if err == nil {
 		e.AddFields(event.FieldCount.Int(files))
 		e.Text += ": it has come to " + strconv.Itoa(files) + " files"
 	}
-	e.AddFields(event.FieldWhat.Text(what))
 	return e, ok && name != "" && !slices.Contains(ownVolumes, plugin)
 }
 
