@@ -76,7 +76,7 @@ func actionText(a *Action) string {
 		text.WriteString("\n\n  ```sh\n  " + strings.Join(a.Commands, "\n  ") + "\n  ```\n")
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Find)) {
-		text.WriteString("\n  " + code("{"+name+"}") + " is " + mdText(a.Find[name]) + ".\n")
+		text.WriteString("\n  " + code("{"+name+"}") + " is " + mdText(strings.TrimSuffix(a.Find[name], ".")) + ".\n")
 	}
 	if a.Hazard != "" {
 		text.WriteString("\n  Hazard: " + mdText(a.Hazard) + "\n")
@@ -126,7 +126,13 @@ func (p *page) rule(r *Rule) {
 		}
 		p.line("- %s%s\n\n  ```sh\n  %s\n  ```", mdText(strings.Join(n.Any, " or ")), note, strings.ReplaceAll(strings.TrimSpace(n.Collect), "\n", "\n  "))
 	}
-	p.list("Says besides", len(r.Notes), func(i int) string { return mdText(r.Notes[i].explain()) })
+	p.list("Says besides", len(r.Notes), func(i int) string {
+		text := mdText(r.Notes[i].explain())
+		if r.Notes[i].Now != nil {
+			text += "; do now: " + actionText(r.Notes[i].Now)
+		}
+		return text
+	})
 	p.list("Warns", len(r.Exposed)+len(r.Forecast), func(i int) string {
 		if i < len(r.Exposed) {
 			return mdText(r.Exposed[i].explain())

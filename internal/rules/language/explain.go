@@ -43,7 +43,7 @@ func (r *Rule) Explain(w io.Writer) error {
 			p.writeWrapped("      ", n.Note)
 		}
 	}
-	p.writeList("Says besides", listTexts(r.Notes, (*NoteRule).explain))
+	p.writeNotes(r.Notes)
 	exposed, forecast := listTexts(r.Exposed, (*ExposureRule).explain), listTexts(r.Forecast, (*ForecastRule).explain)
 	p.writeList("Warns", append(exposed, forecast...))
 	p.writeActions(r.Remediation.Now)
@@ -91,17 +91,36 @@ func (p *prose) writeActions(all []Action) {
 	}
 	p.writeHeading("Now", "")
 	for i := range all {
-		a := &all[i]
-		p.writeItem("%s", a.describe())
-		for _, command := range a.Commands {
-			p.printLine("      %s", command)
+		p.writeItem("%s", all[i].describe())
+		p.writeCommands(&all[i])
+	}
+}
+
+// writeNotes writes what is said besides, and what to do then.
+func (p *prose) writeNotes(all []NoteRule) {
+	if len(all) == 0 {
+		return
+	}
+	p.writeHeading("Says besides", "")
+	for i := range all {
+		p.writeItem("%s", all[i].explain())
+		if now := all[i].Now; now != nil {
+			p.writeWrapped("    do now: ", now.describe())
+			p.writeCommands(now)
 		}
-		for _, name := range slices.Sorted(maps.Keys(a.Find)) {
-			p.writeWrapped("      ", "{"+name+"}: "+a.Find[name])
-		}
-		if a.Hazard != "" {
-			p.writeWrapped("      ", "hazard: "+a.Hazard)
-		}
+	}
+}
+
+// writeCommands writes the commands of an action, what to fill in, and what can go wrong.
+func (p *prose) writeCommands(a *Action) {
+	for _, command := range a.Commands {
+		p.printLine("      %s", command)
+	}
+	for _, name := range slices.Sorted(maps.Keys(a.Find)) {
+		p.writeWrapped("      ", "{"+name+"}: "+a.Find[name])
+	}
+	if a.Hazard != "" {
+		p.writeWrapped("      ", "hazard: "+a.Hazard)
 	}
 }
 
@@ -326,16 +345,11 @@ func (t *TellRule) explain() string {
 	return text
 }
 
-// explain is a note, when it is told, and what to do then.
+// explain is a note, and when it is told.
 func (n *NoteRule) explain() string {
 	text := namePlaceholders(n.Text)
 	if n.When != nil {
 		text += " (when " + n.When.explain() + ")"
-	}
-	if n.Now != nil {
-		lines := n.Now.listLines()
-		lines[0] = strings.TrimSuffix(lines[0], ".")
-		text += "; do now: " + strings.Join(lines, "; ")
 	}
 	return text
 }
