@@ -249,9 +249,12 @@ func beginsWith(part, words string) bool {
 // expand returns false when a placeholder has no value.
 func (c clause) expand(s Seen) (string, bool) {
 	var b strings.Builder
-	complete, single := true, false // a count in brackets that is one
+	complete, single, one := true, false, false // a count that is one: in brackets, and before what is counted
 	for i, p := range c.parts {
 		literal := p.literal
+		if one {
+			literal, one = saySingular(literal), false
+		}
 		if single {
 			_, literal, _ = strings.Cut(literal, ")")
 			single = false
@@ -274,11 +277,41 @@ func (c clause) expand(s Seen) (string, bool) {
 			continue
 		case i == 1 && len(c.parts) == 2 && strings.HasPrefix(c.parts[0].literal, "such "): // such threads: 1
 			return "", false
+		default:
+			one = true
 		}
 		b.WriteString(c.addOthers(event.OneLine(value), p, s))
 	}
 	text := strings.Join(strings.Fields(b.String()), " ")
 	return strings.ReplaceAll(text, " ()", ""), complete // brackets whose number is not known
+}
+
+// counted are the plural words that stand behind a number in texts, and predicates the words that
+// agree with them. Each has the form for one.
+var (
+	counted = map[string]string{
+		"goroutines": "goroutine", "threads": "thread", "requests": "request", "calls": "call", "programs": "program", "operations": "operation",
+		"tasks": "task", "processes": "process", "lines": "line", "monitors": "monitor", "renewals": "renewal", "starts": "start", "kinds": "kind",
+		"pods": "pod", "times": "time", "events": "event",
+	}
+	predicates = map[string]string{
+		"wait": "waits", "have": "has", "hold": "holds", "fail": "fails", "meet": "meets", "are": "is", "run": "runs", "do": "does", "queue": "queues", "get": "gets",
+	}
+)
+
+// saySingular makes the text behind a number one of one thing: " goroutines wait for that lock"
+// becomes " goroutine waits for that lock".
+func saySingular(text string) string {
+	words := strings.Split(text, " ")
+	i := slices.IndexFunc(words, func(w string) bool { return counted[w] != "" })
+	if i < 0 || i > 2 {
+		return text
+	}
+	words[i] = counted[words[i]]
+	if j := slices.IndexFunc(words[i:], func(w string) bool { return predicates[w] != "" }); j > 0 {
+		words[i+j] = predicates[words[i+j]]
+	}
+	return strings.Join(words, " ")
 }
 
 // addOthers says behind the name of a subject how many others the clause counts events of. A text

@@ -1,6 +1,7 @@
 package restarts
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -16,8 +17,7 @@ func GiveAwayCrashes(events []*event.Event) {
 		pid       int
 	}
 	wrote := map[writer]time.Time{} // last, behind those that were looked at
-	for i := len(events) - 1; i >= 0; i-- {
-		e := events[i]
+	for _, e := range slices.Backward(events) {
 		own, ok := strings.CutSuffix(e.Source, ".log")
 		if !ok || own != e.Component || e.IDs.PID == 0 || !e.Start.Known {
 			continue
