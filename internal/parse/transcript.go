@@ -260,7 +260,7 @@ func endAfterLine(files []string) bool {
 var oneLine = []string{"comm", "wchan", "syscall", "stat", "status"}
 
 // countsLines tells commands that print no more than a number of lines.
-var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|[^|]* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)
+var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|[^|]* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*|pgrep\s+-[a-z]*c[a-z]*\b.*))\s*$`)
 
 // LimitNames are the limits of the kernel that are compared with what somebody counted.
 var LimitNames = []string{"pid_max", "threads-max", "max_user_instances", "fs.mount-max"}

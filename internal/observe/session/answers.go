@@ -113,7 +113,7 @@ const leastClients = 100
 
 // probingPrograms are such programs, of which probes are made.
 var probingPrograms = []string{
-	"curl", "wget", "pg_isready", "redis-cli", "mysqladmin", "grpc_health_probe", "grpc-health-probe", "nc", "ncat", "etcdctl", "mongosh", "pgrep",
+	"curl", "wget", "pg_isready", "redis-cli", "mysqladmin", "grpc_health_probe", "grpc-health-probe", "ncat", "etcdctl", "mongosh", "nc", "pgrep",
 }
 
 // appendAlike adds how many processes have one command line, of the highest row that a node which
