@@ -77,6 +77,8 @@ func TestAnswers(t *testing.T) {
 		"# ps -eo ppid,args --no-headers | awk '{p=$1; $1=\"\"; print p $0}' | sort | uniq -c | sort -rn | head -3\n    907 2771 mysqladmin ping -h 127.0.0.1\n     36 2 [kworker/u33:1-events_unbound]\n",
 		"# ps -eo ppid,args --no-headers | sort | uniq -c | sort -rn | head -3\n    260 2771 postgres: app shop 10.0.4.7 idle\n   1036 2 [kworker/u33:1-events_unbound]\n",
 		"# for p in /proc/[0-9]*; do s=$(sed -n 's/^State:\\t//p' $p/status); case $s in D*) echo \"${p#/proc/} $(<$p/comm) $(<$p/wchan)\";; esac; done\n3107 kubelet fanotify_handle_event\n50233 runc fanotify_handle_event\n50300 sshd fanotify_handle_event\n50411 tail inotify_read\n",
+		"# for p in $(pgrep -x runc); do echo \"$p $(awk '/^State/{print $2}' /proc/$p/status) $(cat /proc/$p/comm) $(cat /proc/$p/wchan)\"; done\n50233 D runc rpc_wait_bit_killable\n",
+		"# for p in $(pgrep -x runc); do echo \"$(cat /proc/$p/comm) $p $(cat /proc/$p/wchan)\"; done\nrunc 50233 fanotify_handle_event\nrunc 50234 pipe_read\n",
 		"# for t in /proc/7712/task/*; do echo \"$(basename $t) $(cat $t/comm) $(awk '/State/{print $2}' $t/status) $(cat $t/wchan)\"; done\n7712 node S ep_poll\n7720 libuv-worker D request_wait_answer\n",
 		"# for t in /proc/$(pidof containerd)/task/*/status; do awk '/^State|^TracerPid/ {printf \"%s \", $2} END {print \"\"}' $t; done | sort | uniq -c\n     31 t 2290417 \n",
 		"# ss -xlp | grep 'pid=1033' | awk '{print $1,$2,$5,$NF}'\nu_str LISTEN /run/containerd/containerd.sock users:((\"containerd\",pid=1033,fd=11))\n",

@@ -51,7 +51,9 @@ var rows = []struct {
 	// 17.03.2-ce: 1 the version
 	{asksForRelease, regexp.MustCompile(`^([3-9]\.\d+\.\d+[\w.+~-]*)$`), kernelRelease},
 	// "61127 runc fanotify_handle_event" of a loop
-	{asksForWaits, waitRow, waitingProcess},
+	{asksForWaits, waitRow, waitingProcess(1, 2, 3, 4)},
+	{asksForWaits, stateFirst, waitingProcess(1, 3, 2, 4)},
+	{asksForWaits, nameFirst, waitingProcess(2, 1, 3, 4)},
 }
 
 // shownUnit is the unit that systemctl show tells of: 1 its name.
