@@ -3,6 +3,7 @@ package incident
 import (
 	"context"
 	"io"
+	"strconv"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
@@ -29,6 +30,9 @@ func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader)
 		}
 		f.account.Used += s.Lines
 		f.watching().noteSample(&s)
+		if s.Part {
+			f.placeInSession(&s)
+		}
 		s.Time.T = s.Time.T.UTC()
 		cover.addSample(&s)
 		switch {
@@ -46,6 +50,18 @@ func (f *file) readSamples(ctx context.Context, read parse.Samples, r io.Reader)
 	}
 	f.addEvents(joined.Finish(nil))
 	f.addStats(stats)
+}
+
+// placeInSession gives a file of a thread what the session knows that prints it: its date, and the
+// round of a loop, each of which is a look of its own.
+func (f *file) placeInSession(s *samples.Sample) {
+	rare := f.readRare()
+	if rare.dated.Known && !s.Time.Known {
+		s.Time = rare.dated
+	}
+	if rare.section != nil && rare.section.Round > 1 {
+		s.Group += ":" + strconv.Itoa(rare.section.Round)
+	}
 }
 
 // sampleCover notes what a file of samples covers. Its silence means something only where it is of

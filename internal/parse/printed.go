@@ -21,6 +21,9 @@ func printedFiles(command string) []string {
 	command = WithoutWrapper(command)
 	if m := onlyDate.FindString(command); m != "" { // its line stands before what follows, and may date it
 		command = WithoutWrapper(command[len(m):])
+		if files := printedFiles(command); len(files) > 1 {
+			return append([]string{"date"}, files...)
+		}
 	}
 	if m := onlyUptime.FindStringSubmatch(command); m != nil {
 		if files := printedFiles(m[1]); files != nil {
@@ -51,6 +54,40 @@ func printedFiles(command string) []string {
 
 // onlyDate is a command whose first line is a date, before the rest of it.
 var onlyDate = regexp.MustCompile(`^date(?: -u| --utc| -R)? *(?:;|&&) *`)
+
+// bodyOfLoop is what a loop of a shell runs again and again, where its commands are the same each
+// time: 1 those commands.
+//
+//	for i in 1 2 3; do date; cat /proc/1234/stack; sleep 60; done
+//	while true; do date; cat /proc/1234/comm /proc/1234/stack; sleep 60; done
+var bodyOfLoop = regexp.MustCompile(`^(?:for \w+ in [^;]+|while (?:true|:|sleep \d+\w?)) *; *do +([^$]*?) *;? *done$`)
+
+// repeatedFiles are the files that such a loop prints each time.
+func repeatedFiles(command string) []string {
+	m := bodyOfLoop.FindStringSubmatch(WithoutWrapper(command))
+	if m == nil {
+		return nil
+	}
+	files := printedFiles(m[1])
+	switch {
+	case len(files) == 1 && files[0] == "date": // of date +%T; what follows it is no file
+		return nil
+	case len(files) == 1 && onlyDate.MatchString(m[1]):
+		files = append([]string{"date"}, files...)
+	}
+	return files
+}
+
+// beginsRound says that a line is the first that such a loop prints of a round.
+func beginsRound(files []string, line []byte) bool {
+	switch {
+	case len(files) < 2:
+		return false
+	case files[0] == "date":
+		return samples.IsStampLine(string(line[:min(len(line), 60)]))
+	}
+	return path.Base(files[0]) == "status" && samples.IsStatusLine(line)
+}
 
 // onlyUptime is a command whose first line is what uptime prints: 1 the rest of it.
 var onlyUptime = regexp.MustCompile(`^uptime *(?:;|&&) *(.+)`)

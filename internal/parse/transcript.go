@@ -40,6 +40,7 @@ type Section struct {
 	Command string
 	// As is the path of the file that the command printed; empty for every other command.
 	As     string
+	Round  int         // of a loop that prints the same files again and again, from 1; else zero
 	Header string      // of the listing that the command prints, which may lack it; mostly empty
 	Quote  event.Quote // of the line that begins the section and is no part of what it holds; zero without one
 	Before int         // lines of the file that stand before R
@@ -75,8 +76,9 @@ func (s *Section) State() string {
 }
 
 // threadsOf is a command that looks at the threads of a process by its name: 1 the name, or 2 a
-// variable and 3 the name that it stands for; or at all processes of a name, each in its turn.
-var threadsOf = regexp.MustCompile(`/proc/(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z][a-z0-9-]*)(?:\)|` + "`" + `)/(?:task/|stack\b|wchan\b)|\b(\w+)(?:=| in )(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z][a-z0-9-]*)(?:\)|` + "`" + `)`)
+// variable and 3 the name that it stands for; or at all processes of a name, each in its turn, or
+// at some of them.
+var threadsOf = regexp.MustCompile(`/proc/(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z][a-z0-9-]*)(?:\)|` + "`" + `)/(?:task/|stack\b|wchan\b)|\b(\w+)(?:=| in )(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ["']?([a-z][a-z0-9-]*)(?: init)?["']?(?: *\|[^)]*)?(?:\)|` + "`" + `)`)
 
 // tracesProcess is strace of the threads of a process: 1 its name, or 2 its number.
 var tracesProcess = regexp.MustCompile(`\bstrace\b[^|;]* -p ?(?:(?:\$\(|` + "`" + `)(?:pidof|pgrep)(?: -[a-z]+)* ([a-z][a-z0-9-]*)(?:\)|` + "`" + `)|(\d{1,7})\b)`)
@@ -137,6 +139,9 @@ type Sections struct {
 	stacks    stackKind
 	where     directory
 	printed   []string          // files whose values follow, one in each line
+	rounds    []string          // files that a loop prints again and again
+	round     int               // of that loop; zero outside of one
+	values    bool              // the section has lines of grep with the path of a value
 	line      int               // lines that were read
 	fresh     bool              // at the start of a line of which no margin was taken off
 	margin    int               // blanks before the last fence
@@ -172,7 +177,7 @@ func (s *Sections) Next() *Section {
 		above = s.next.Command
 	}
 	s.next = Section{Before: s.line, R: s, found: s.found}
-	s.listing, s.status, s.units, s.pressed, s.stacks = snapshots.Rows{}, false, false, false, noStack
+	s.listing, s.status, s.units, s.pressed, s.stacks, s.values = snapshots.Rows{}, false, false, false, noStack, false
 	s.ended = false
 	head := s.peekLine()
 	if n := fenceBefore(head); n > 0 { // what follows it on its line is the first of the section
@@ -183,11 +188,15 @@ func (s *Sections) Next() *Section {
 	}
 	command, raw, ok := beginsSection(head)
 	s.counts = false
+	if !ok && len(s.printed) == 0 && beginsRound(s.rounds, head) {
+		s.printed = slices.Clone(s.rounds)
+		s.round++
+	}
 	if !ok && len(s.printed) > 0 {
-		s.next.As, s.printed = s.printed[0], s.printed[1:]
+		s.next.As, s.printed, s.next.Round = s.printed[0], s.printed[1:], s.round
 		return &s.next
 	}
-	s.printed = nil
+	s.printed, s.rounds, s.round = nil, nil, 0
 	_, s.titled = readPathHeading(head)
 	if isFence(head) && head[0] != '<' { // one of HTML holds others
 		s.fenced = !s.fenced
@@ -211,7 +220,12 @@ func (s *Sections) beginCommand(command, raw string) {
 	if s.counts = countsLines.MatchString(command); s.counts {
 		return
 	}
-	files := printedFiles(s.where.follow(raw, command))
+	command = s.where.follow(raw, command)
+	files := repeatedFiles(command)
+	rounds := len(files) > 1
+	if files == nil {
+		files = printedFiles(command)
+	}
 	if n := len(files); n > 1 {
 		last := files[n-1]
 		if !endAfterLine(files[:n-1]) || !snapshots.HoldsOneValue(last) && !samples.IsThreadFile(last) && !((isPressure(files[n-2]) || files[n-2] == "uptime") && snapshots.IsValueFile(last)) {
@@ -226,6 +240,9 @@ func (s *Sections) beginCommand(command, raw string) {
 	if len(files) > 1 {
 		s.printed = files[1:]
 	}
+	if rounds {
+		s.rounds, s.round, s.next.Round = files, 1, 1
+	}
 }
 
 // isPressure says that a file is one of /proc/pressure, of a line "some" and mostly one "full".
@@ -235,7 +252,7 @@ func isPressure(file string) bool { return strings.Contains(file, "proc/pressure
 // begins.
 func endAfterLine(files []string) bool {
 	return !slices.ContainsFunc(files, func(file string) bool {
-		return !snapshots.HoldsOneValue(file) && !isPressure(file) && !(samples.IsThreadFile(file) && slices.Contains(oneLine, path.Base(file)))
+		return file != "date" && !snapshots.HoldsOneValue(file) && !isPressure(file) && !(samples.IsThreadFile(file) && slices.Contains(oneLine, path.Base(file)))
 	})
 }
 
@@ -243,7 +260,7 @@ func endAfterLine(files []string) bool {
 var oneLine = []string{"comm", "wchan", "syscall", "stat", "status"}
 
 // countsLines tells commands that print no more than a number of lines.
-var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|[^|]* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*))\s*$`)
+var countsLines = regexp.MustCompile(`(\|\s*(sudo )?(wc\s+(-l|--lines)|grep\s+(-[A-Za-z]*c[A-Za-z]*\b|[^|]* -c\b).*)|^(sudo )?(wc\s+-l\b.*|grep\s+-[A-Za-z]*c\b.*|pgrep\s+-[a-z]*c[a-z]*\b.*))\s*$`)
 
 // LimitNames are the limits of the kernel that are compared with what somebody counted.
 var LimitNames = []string{"pid_max", "threads-max", "max_user_instances", "mount-max"}
@@ -395,7 +412,8 @@ func (s *Sections) endsBefore(line []byte) bool {
 		s.pressed = s.pressed || again
 	}
 	status := strings.HasSuffix(s.next.As, "/status") // which ends by itself
-	if len(s.printed) > 0 && s.next.Filled > 0 && !status && !isPressure(s.next.As) {
+	onlyLine := len(s.printed) > 0 || len(s.rounds) > 0 && s.next.As != "" && path.Base(s.next.As) != "stack"
+	if onlyLine && s.next.Filled > 0 && !status && !isPressure(s.next.As) {
 		return true
 	}
 	if (s.next.As == "" || status) && s.endsStatus(line) {
@@ -404,7 +422,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if bare := strings.TrimSpace(string(line[:min(len(line), 4)])); (bare == "$" || bare == "#") && len(line) < 4 && s.next.Command != "" {
 		return true // a prompt at which nothing was typed
 	}
-	if s.listing.EndsBefore(line, s.next.Filled > 0) || s.beginsUnit(line) || s.stacks.changesAt(line) || s.endsStack(line) {
+	if s.listing.EndsBefore(line, s.next.Filled > 0) || s.beginsUnit(line) || s.stacks.changesAt(line) || s.endsStack(line) || s.endsValues(line) {
 		return true
 	}
 	s.where.note(line)
@@ -425,7 +443,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 		s.noteNumber(line)
 	}
 	s.next.Sought.note(line, quote)
-	if s.next.Command != "" && len(s.next.First) < maxFirst {
+	if (s.next.Command != "" || s.next.As == "date") && len(s.next.First) < maxFirst {
 		s.next.First = append(s.next.First, quote)
 	}
 	s.next.Filled++
@@ -457,6 +475,17 @@ func (s *Sections) endsStatus(line []byte) bool {
 // holds frames and nothing else, and behind it somebody writes on.
 func (s *Sections) endsStack(line []byte) bool {
 	return s.stacks == kernelStack && strings.HasSuffix(s.next.As, "/stack") && !isKernelFrame(line)
+}
+
+// endsValues says that the values which grep printed of small files end before a line: each has its
+// path before it.
+//
+//	/sys/fs/fuse/connections/62/waiting:1
+func (s *Sections) endsValues(line []byte) bool {
+	isValue := lines.StartsWith(line, "/sys/fs/fuse/connections/") && bytes.IndexByte(line, ':') > 0
+	ends := s.values && !isValue
+	s.values = isValue
+	return ends
 }
 
 // stackKind is whose stacks the lines before are. A ticket may have those of a thread in the kernel
@@ -865,6 +894,8 @@ func WithoutWrapper(command string) string {
 			if rest = cutMachine(rest); rest == "" {
 				return command
 			}
+		case (word == "sh" || word == "bash") && shellCommand.MatchString(rest):
+			rest = strings.TrimSpace(shellCommand.FindStringSubmatch(rest)[2])
 		case word == "nsenter" || word == "chroot" || word == "kubectl" && strings.HasPrefix(rest, "exec "):
 			_, inner, found := strings.Cut(rest, " -- ")
 			if !found {
@@ -880,6 +911,9 @@ func WithoutWrapper(command string) string {
 		command = rest
 	}
 }
+
+// shellCommand is what a shell runs that gets it between two marks and nothing else: 2 the command.
+var shellCommand = regexp.MustCompile(`^-l?c ('|")([^'"]+)['"]$`)
 
 // takesValue are options behind which a word stands that is no number and no option.
 var takesValue = map[string]bool{"sudo -u": true, "sudo -g": true, "timeout -s": true, "timeout --signal": true, "timeout -k": true, "timeout --kill-after": true}

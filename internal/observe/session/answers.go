@@ -100,28 +100,53 @@ func appendChildren(dst []event.Event, command string, quotes ...event.Quote) []
 	return dst
 }
 
-// alikeProcesses is a command that counts processes by their command lines.
-var alikeProcesses = regexp.MustCompile(`\bps (?:-e ?|ax ?|-A ?)?-?e?o ?(?:args|cmd|command)=?(?: |$)`)
+// alikeProcesses is a command that counts processes by their command lines: 1 the columns before
+// them, as "ppid," or "user,ppid,".
+var alikeProcesses = regexp.MustCompile(`\bps (?:-e ?|ax ?|-A ?)?-?e?o ?((?:(?:ppid|user|uid|ruser|euser|stat|s|state)=?,)*)(?:args|cmd|command)=?(?: |$)`)
 
 // leastAlike is how many processes of one command line a node has that leaks them: workers and
 // connections of servers are fewer.
 const leastAlike = 1000
 
-// appendAlike adds how many processes have one command line, of a row such as
-// "3911 redis-cli -h localhost ping".
-func appendAlike(dst []event.Event, quotes ...event.Quote) []event.Event {
-	m := kindRow.FindStringSubmatch(quotes[len(quotes)-1].Text)
-	if m == nil {
+// leastClients is how many of a program it has that asks one thing, and ends with the answer.
+const leastClients = 100
+
+// probingPrograms are such programs, of which probes are made.
+var probingPrograms = []string{
+	"curl", "wget", "pg_isready", "redis-cli", "mysqladmin", "grpc_health_probe", "grpc-health-probe", "ncat", "etcdctl", "mongosh", "nc", "pgrep",
+}
+
+// appendAlike adds how many processes have one command line, of the highest row that a node which
+// works does not have, as "3911 redis-cli -h localhost ping".
+func appendAlike(dst []event.Event, counting string, asked event.Quote, answer []event.Quote) []event.Event {
+	before := strings.Count(alikeProcesses.FindStringSubmatch(counting)[1], ",")
+	highest, program, at := 0, "", event.Quote{}
+	for _, quote := range answer {
+		m := kindRow.FindStringSubmatch(quote.Text)
+		if m == nil {
+			continue
+		}
+		number, _ := strconv.Atoi(m[1])
+		if words := strings.Fields(m[2]); number > highest && len(words) > before && isLeaked(number, words[before]) {
+			highest, program, at = number, path.Base(words[before]), quote
+		}
+	}
+	if highest == 0 {
 		return dst
 	}
-	number, _ := strconv.Atoi(m[1])
-	if number < leastAlike || strings.HasPrefix(m[2], "[") {
-		return dst
-	}
-	e, _ := facts.New("counted.alike", m[1])
-	e.AddText(event.FieldProgram, path.Base(strings.Fields(m[2])[0]))
-	e.Component, e.Source, e.Evidence = "counted", facts.Commands, quotes
+	e, _ := facts.New("counted.alike", strconv.Itoa(highest))
+	e.AddText(event.FieldProgram, program)
+	e.Component, e.Source, e.Evidence = "counted", facts.Commands, []event.Quote{asked, at}
 	return append(dst, e)
+}
+
+// isLeaked says that so many processes of one command line are more than what works on a node. A
+// thread of the kernel has its name in brackets.
+func isLeaked(number int, program string) bool {
+	if number < leastAlike && (number < leastClients || !slices.Contains(probingPrograms, path.Base(program))) {
+		return false
+	}
+	return !strings.HasPrefix(program, "[")
 }
 
 // isProgram tells the name of a program from a pid, and from a row of several words.
@@ -233,11 +258,12 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 		case childrenOf.MatchString(counting):
 			all = appendChildren(all, counting, s.Quote, most)
 		case alikeProcesses.MatchString(counting):
-			all = appendAlike(all, s.Quote, most)
+			all = appendAlike(all, counting, s.Quote, answer)
 		default:
 			c.counts.add(count{command: counting, number: sum, program: program}, s.Quote, most)
 		}
 	}
+	c.fuse.take(command, answer)
 	if e, ok := c.frozenCgroup(command, s); ok {
 		all = append(all, e)
 	}

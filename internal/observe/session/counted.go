@@ -21,6 +21,7 @@ var numbers = []struct {
 	{regexp.MustCompile(`\bbusctl\b.*\blist\b|\bss\b.*\bsystem_bus_socket\b`), "counted.bus-connections", 200},
 	{regexp.MustCompile(`\bps\b.*(defunct|\bZ\b|\^Z|[zZ]{2}|zombie)`), "counted.zombies", 200},
 	{regexp.MustCompile(`(\bps\b|\bpgrep\b).*containerd-shim`), "counted.shims", 300},
+	{countsProbes, "counted.alike", leastClients},
 	{regexp.MustCompile(`\bps\s+(-?[A-Za-z]*[LTHm][A-Za-z]*)\b`), "counted.threads", 30000},
 	{regexp.MustCompile(`/proc/(\[0-9\]\*|\*)/task`), "counted.threads", 30000},
 	{regexp.MustCompile(`\bps\s+-?[a-z]*(e|ax)[a-z]*\b`), "counted.processes", 20000},
@@ -34,6 +35,12 @@ var numbers = []struct {
 	{regexp.MustCompile(`/var/lib/cni/networks/`), "counted.addresses", 200},
 	{regexp.MustCompile(`\b(docker|crictl|nerdctl)\b.*\b(ps|pods)\b|\bctr\b.*\b(c|containers|t|task|tasks)\b`), "counted.containers", 1000},
 }
+
+// countsProbes is a command that counts the processes of one of probingPrograms: 1 its name.
+//
+//	ps aux | grep -c '[p]g_isready'
+//	pgrep -fc redis-cli
+var countsProbes = regexp.MustCompile(`\b(?:ps\b[^|;]*(?:\||-C\b)|pgrep\b).*[ '"/](` + strings.Join(probingPrograms[:len(probingPrograms)-2], "|") + `)\b`)
 
 // oneLetter is what keeps a grep from finding itself: [d]efunct.
 var oneLetter = regexp.MustCompile(`\[(\w)\]`)
@@ -64,6 +71,9 @@ func (c *counts) add(n count, quotes ...event.Quote) {
 		}
 	}
 	if e, ok := counted(n.command, n.number, quotes...); ok {
+		if m := countsProbes.FindStringSubmatch(oneLetter.ReplaceAllString(n.command, "$1")); m != nil {
+			n.program = m[1]
+		}
 		e.AddText(event.FieldProgram, n.program)
 		c.events = append(c.events, e)
 	}

@@ -32,6 +32,27 @@ var frameRow = regexp.MustCompile(`^\s*(\d{1,6})\s+(?:([A-Za-z][\w.:/\[\]-]{0,15
 //	21 request_wait_answer runc:[2:INIT]
 var framedRow = regexp.MustCompile(`^\s*(\d{1,6})\s+([a-z_][a-z0-9_]{3,63})\s+([A-Za-z][\w.:/\[\]-]{0,15})$`)
 
+// stackRow is such a line with the first functions of a stack, the innermost first, which tr or
+// paste has joined: 1 the number, 2 the functions.
+//
+//	38 [<0>] rwsem_down_write_slowpath+0x370/0x570;[<0>] register_shrinker_prepared+0x25/0x70;
+var stackRow = regexp.MustCompile(`^\s*(\d{1,6})\s+(\[<[0-9a-f]*>\] [a-z_]\S+[;,| ].*\[<[0-9a-f]*>\] .*)$`)
+
+// stackFrame is a function of it: 1 its name.
+var stackFrame = regexp.MustCompile(`\[<[0-9a-f]*>\] ([a-z_][a-zA-Z0-9_.]{2,63})`)
+
+// functionOfStack is the function of such a stack that says what is waited for; empty where none
+// does.
+func functionOfStack(functions string) string {
+	var outermostFirst []string
+	for _, m := range stackFrame.FindAllStringSubmatch(functions, -1) {
+		outermostFirst = append(outermostFirst, m[1])
+	}
+	slices.Reverse(outermostFirst)
+	_, function := kernelwait.Of(strings.Join(outermostFirst, " "), "")
+	return function
+}
+
 // countedFrame is the function that grep -c counts at the end of a command: 1 the function.
 var countedFrame = regexp.MustCompile(`/(?:stack|wchan)\b.*\|\s*grep\s+(?:-\w+\s+)*-\w*c\w*\s+["']?([a-z_][a-z0-9_]{3,63})["']?\s*$`)
 
@@ -108,6 +129,8 @@ func readCrowds(command string, s *parse.Section, answer []event.Quote) (all []e
 				comm = s.Program()
 			}
 			add(m[1], comm, m[3], s.Quote, quote)
+		} else if m := stackRow.FindStringSubmatch(quote.Text); m != nil {
+			add(m[1], s.Program(), functionOfStack(m[2]), s.Quote, quote)
 		}
 	}
 	return all

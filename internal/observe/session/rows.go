@@ -47,9 +47,13 @@ var rows = []struct {
 	{asksFor("slower"), regexp.MustCompile(`^\d\d:\d\d:\d\d +(\S.{0,14}?) +(\d{1,7}) +S +\d+ +\d+ +(\d+\.\d+) (\S.*)$`), slowSync(3, 1, 2, 4)},
 	// "FreezerState=frozen" of systemctl show
 	{asksFor("systemctl show "), regexp.MustCompile(`^FreezerState=(frozen|freezing)$`), frozenUnit},
-	// "5.4.217-126.408.amzn2.x86_64", among what else a line of commands prints, as docker's
+	// "5.4.217-126.408.amzn2.x86_64", also among what else a line of commands prints, as docker's
 	// 17.03.2-ce: 1 the version
 	{asksForRelease, regexp.MustCompile(`^([3-9]\.\d+\.\d+[\w.+~-]*)$`), kernelRelease},
+	// "61127 runc fanotify_handle_event" of a loop
+	{asksForWaits, waitRow, waitingProcess(1, 2, 3, 4)},
+	{asksForWaits, stateFirst, waitingProcess(1, 3, 2, 4)},
+	{asksForWaits, nameFirst, waitingProcess(2, 1, 3, 4)},
 }
 
 // shownUnit is the unit that systemctl show tells of: 1 its name.
@@ -78,10 +82,9 @@ func asksFor(words ...string) func(command string) bool {
 	}
 }
 
-// asksForRelease tells a line of commands with uname -r among others. Alone it is read as what it
-// is.
+// asksForRelease tells a line of commands with uname -r, alone or among others.
 func asksForRelease(command string) bool {
-	return command != "uname -r" && slices.Contains(splitCommands(command), "uname -r")
+	return slices.Contains(splitCommands(command), "uname -r")
 }
 
 // resolverQuestion is a question to the resolver of the machine.

@@ -13,6 +13,7 @@ import (
 type Commands struct {
 	counts counts
 	certs  certificates
+	fuse   fuseLooks
 	seen   tasks.Seen // processes that are not there, and containers of crictl inspect
 	// listsFrozen is the command that prints the paths of frozen cgroups, which follow; else zero
 	listsFrozen event.Quote
@@ -62,7 +63,9 @@ func (c *Commands) missed(s *parse.Section) (e event.Event, ok bool) {
 }
 
 // Finish returns the events that need all commands of the file.
-func (c *Commands) Finish() []event.Event { return append(c.counts.finish(), c.certs.finish()...) }
+func (c *Commands) Finish() []event.Event {
+	return append(append(c.counts.finish(), c.certs.finish()...), c.fuse.finish()...)
+}
 
 // Seen is what commands showed of containers one by one, and the processes that somebody looked for
 // in vain.

@@ -14,6 +14,7 @@ import (
 	"github.com/plegdiag/plegdiag/internal/parse/kernel"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
 	"github.com/plegdiag/plegdiag/internal/parse/pairs"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 	"github.com/plegdiag/plegdiag/internal/parse/tailed"
 )
 
@@ -357,6 +358,10 @@ func (l *logReader) readContinuation(n int, raw, b []byte, s *scannedLine) bool 
 	if t, ok := readOwnStamp(b); ok && l.open == nil {
 		l.last = writer{time: t} // of the lines below, whoever wrote them
 		return l.yield(event.Record{Pos: rec.Pos, Lines: rec.Lines, Time: t}, nil)
+	}
+	if t, host, ok := stamp.Broadcast(b); ok && l.open == nil {
+		l.last = writer{time: t, host: host} // of the line below, which says who wrote it
+		return l.yield(event.Record{Pos: rec.Pos, Lines: rec.Lines, Time: t, Host: host}, nil)
 	}
 	if l.boot && rec.Unit == "" && kernel.IsBootLine(b) {
 		rec.Unit = "kernel"

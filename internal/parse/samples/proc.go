@@ -603,6 +603,12 @@ func cutGrepLine(line string) (p procPlace, content string, ok bool) {
 	return p, content, ok
 }
 
+// IsStampLine says that a line is a time with its date and nothing else.
+func IsStampLine(line string) bool {
+	_, ok := readStampLine(line)
+	return ok
+}
+
 // readStampLine reads a line that is a time with its date, between signs or bare.
 func readStampLine(line string) (t event.Time, ok bool) {
 	s := strings.TrimPrefix(strings.Trim(line, "=-# "), "date: ")

@@ -80,3 +80,22 @@ func TestShortDay(t *testing.T) {
 		require.Zero(t, n, text)
 	}
 }
+
+// TestBroadcast: the line that stands on all terminals above a message for everybody.
+func TestBroadcast(t *testing.T) {
+	for in, want := range map[string]string{
+		"Message from syslogd@node-1 at Nov 23 10:11:12 ...":                                        "node-1 0000-11-23T10:11:12Z-zone-year±1s",
+		"Message from syslogd@node-1 at Fri Nov 20 18:22:16 2026 ...":                               "node-1 2026-11-20T18:22:16Z-zone±1s",
+		"Broadcast message from systemd-journald@node-1.example.net (Fri 2026-11-20 18:22:10 UTC):": "node-1.example.net 2026-11-20T18:22:10Z±1s",
+		"Broadcast message from root@node-1 (pts/0) (Fri Nov 20 18:22:16 2026):":                    "-",
+		"Message from syslogd@node-1 at noon ...":                                                   "-",
+		"Message from syslogd@node-1":                                                               "-",
+	} {
+		got, host, ok := stamp.Broadcast([]byte(in))
+		if !ok {
+			require.Equal(t, want, "-", in)
+			continue
+		}
+		require.Equal(t, want, host+" "+parsetest.Time(got), in)
+	}
+}
