@@ -133,13 +133,6 @@ func TestZone(t *testing.T) {
 			local: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
 		},
 		{
-			name: "the clock of a container, whose lines the node's runtime has stamped",
-			sources: []*Source{
-				{File: "agent.log", Zones: []Zone{{28800, 2}}, Clues: &Clues{Pairs: []Pair{same("Nov 08 01:30:12", "2025-11-08T01:30:12Z"), same("Nov 08 01:30:13", "2025-11-08T01:30:13Z")}}},
-			},
-			local: "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",
-		},
-		{
 			name:    "another file's double stamps",
 			sources: []*Source{pairs("y.log", same("Nov 08 09:30:12", "2025-11-08T01:30:12Z"))},
 			local:   "Nov 08 10:00:00", want: "2025-11-08T02:00:00Z",

@@ -68,13 +68,12 @@ func countZones(sources []*Source, copies map[string][]Pair, given, told *time.L
 	for _, s := range sources {
 		if b := ballots[s.File]; b != nil {
 			b.foreign = b.foreign || s.Foreign
-			b.zones = append(b.zones, s.Zones...)
 		}
 	}
 	for _, file := range slices.Sorted(maps.Keys(ballots)) {
 		if own, offset, n := ballots[file].decideZone(); n > 0 {
 			z.files[file] = own
-			if !ballots[file].isForeign(offset) {
+			if !ballots[file].foreign {
 				node[offset] += n
 			}
 		}
@@ -278,22 +277,12 @@ func zoneNames(turns []Turn) string {
 // ballot counts what the pairs of one file say about its zone.
 type ballot struct {
 	foreign bool // the file does not show the node's zone, see Source.Foreign
-	zones   []Zone
 	pairs   []Pair
 	// offsets of local times that were written at the moment that they are about
 	at map[time.Duration]int
 	// after is the least by which a local time was ahead of each moment that was logged late. An
 	// exit is logged again and again, and only the first line counts.
 	after map[time.Time]time.Duration
-}
-
-// isForeign says that the lines are of a clock that is not the node's: their file is, or whoever
-// stamped them again did it with other offsets, as a runtime does with the lines of a container:
-//
-//	2026-03-02T09:13:58.401220914+01:00 stderr F E0302 08:13:58.401077       1 clientset.go:226] …
-func (b *ballot) isForeign(offset time.Duration) bool {
-	shows := func(z Zone) bool { return time.Duration(z.Seconds)*time.Second == offset }
-	return b.foreign || len(b.zones) > 0 && !slices.ContainsFunc(b.zones, shows)
 }
 
 func newBallot() *ballot {
