@@ -306,7 +306,7 @@ func (b *SourceBuilder) addClocks(rec *event.Record) {
 	}
 	if b.file.zoned < MaxPairs {
 		b.file.zoned++
-		b.Foreign = b.Foreign || rec.Contained && rec.Outer.Known && rec.Outer.T.Location() != time.UTC // the runtime's
+		b.Foreign = b.Foreign || rec.Contained && rec.Outer.T.Format("-07") != "+00" // it is the runtime's
 		if !b.Foreign || rec.Outer.IsZero() { // else it is a container's own clock
 			b.countZone(rec.Time)
 		}
