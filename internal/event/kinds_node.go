@@ -95,6 +95,7 @@ var nodeKinds = []KindInfo{
 		text(FieldFrom, "who reported it, as kubelet"),
 		count(FieldCount, "how often it happened"),
 		text(FieldAge, "as kubectl prints it"),
+		truth(FieldRestarting, "of NodeNotReady: whether the kubelet of that node tells of another boot within five minutes; absent otherwise"),
 	}},
 	{Kind: KindProcess, About: "a process in a listing, from its start to the listing where both are known", IDs: ofThread, Fields: []FieldInfo{
 		comm,

@@ -43,6 +43,7 @@ const (
 	KindPluginClosed  Kind = "nri.plugin-closed"
 	KindSocketRefused Kind = "runtime.socket-refused"
 	KindSocketHeard   Kind = "runtime.socket-listening"
+	KindSocketAbsent  Kind = "runtime.socket-absent"
 	KindLayersDamaged Kind = "runtime.layers-damaged"
 )
 
@@ -81,10 +82,14 @@ var runtimeKinds = []KindInfo{
 		text(FieldProgram, "that says so, as dockerd"),
 		text(FieldError, "as written"),
 	}},
-	{Kind: KindSocketHeard, About: "ss shows that a process listens at the path of a runtime's socket, whether or not its file is there", IDs: ofLine, Fields: []FieldInfo{
+	{Kind: KindSocketHeard, About: "ss or lsof shows that a process listens at the path of a runtime's socket, whether or not its file is there", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDaemon, "the runtime whose socket that is"),
-		text(FieldPath, "as ss prints it"),
+		text(FieldPath, "as it is printed"),
 		comm,
+	}},
+	{Kind: KindSocketAbsent, About: "somebody looked for the file of a runtime's socket, and it is not there", IDs: ofLine, Fields: []FieldInfo{
+		text(FieldGone, "the runtime whose socket that is"),
+		text(FieldPath, "of the file"),
 	}},
 	{Kind: KindLayersDamaged, About: "a runtime does not find a layer of an image or container, or what it has written down of one", IDs: ofContainer, Fields: []FieldInfo{
 		oneOf(FieldWhat, "what is missing: the layer, the link to it, or its record in the database", "layer", "link", "record"),

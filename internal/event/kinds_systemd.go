@@ -169,6 +169,7 @@ var systemdKinds = []KindInfo{
 	}},
 	{Kind: KindDaemonBoot, About: "a runtime begins to work, by its own log, up to the line that it is ready; open when that line is not there", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDaemon, "as containerd"),
+		length(FieldTook, "as containerd says when it is ready"),
 	}},
 	{Kind: KindDaemonStop, About: "a runtime shuts down, by its own log: it was told to, where no line says that it failed", IDs: ofLine, Fields: []FieldInfo{
 		text(FieldDaemon, "as containerd"),

@@ -194,7 +194,7 @@ func (f *file) appendSources(all []*timeline.Source) []*timeline.Source {
 		}
 		all = append(all, s)
 	}
-	if t := rare.taken; t != nil && (t.All.Known || t.Face.Known && t.UTC.Known) {
+	if t := rare.taken; t != nil && (t.All.Known || t.Zoned.Known || t.Face.Known && t.UTC.Known) {
 		s := &timeline.Source{File: f.account.Path, Clues: &timeline.Clues{}}
 		if t.All.Known {
 			s.Seen = []event.Time{t.All}

@@ -57,13 +57,24 @@ func (f *file) readSnapshot(ctx context.Context, read parse.Data, opened parse.O
 	if node := snapshot.Node(); node != "" {
 		f.makeRare().object = node
 	}
-	if taken := snapshot.Taken(); taken.All.Known || len(taken.Files) > 0 || taken.Face.Known {
-		f.makeRare().taken = &taken
-	}
+	f.keepTaken(snapshot.Taken())
 	of := cmp.Or(f.readRare().section, &parse.Section{})
 	f.keepSeen(tasks.Seen{Tasks: snapshot.Tasks(of.Command)})
 	f.addStats(stats)
 	f.account.Component = f.mainComponent()
+}
+
+// keepTaken keeps what the file shows of when it was made, and of its zone.
+func (f *file) keepTaken(t states.Taken) {
+	switch known := f.readRare().taken; {
+	case t.All.Known || len(t.Files) > 0 || t.Face.Known:
+		f.makeRare().taken = &t
+	case !t.Zoned.Known:
+	case known == nil:
+		f.makeRare().taken = &t
+	case !known.Zoned.Known:
+		known.Zoned = t.Zoned
+	}
 }
 
 // keepSeen keeps what the file shows of containers, for joinSeen.

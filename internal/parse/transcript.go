@@ -63,6 +63,10 @@ type Section struct {
 	Last    bool              // nothing stands behind it in the file
 }
 
+// ownColumns is in a command that prints a listing under names of somebody's own, below which no
+// row looks as it should: kubectl get events -o custom-columns=T:.lastTimestamp,TYPE:.type,…
+const ownColumns = "custom-columns"
+
 // choosesState is a command that looks only at threads of one state: 1 is its letter.
 var choosesState = regexp.MustCompile(`\bgrep -[A-Za-z]*[qls][A-Za-z]* ["']?\^?State:(?:\.|\\s[+*]?|\[\[:space:\]\][+*]?| )([DTZ])\b`)
 
@@ -422,7 +426,8 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if bare := strings.TrimSpace(string(line[:min(len(line), 4)])); (bare == "$" || bare == "#") && len(line) < 4 && s.next.Command != "" {
 		return true // a prompt at which nothing was typed
 	}
-	if s.listing.EndsBefore(line, s.next.Filled > 0) || s.beginsUnit(line) || s.stacks.changesAt(line) || s.endsStack(line) || s.endsValues(line) {
+	ends := s.listing.EndsBefore(line, s.next.Filled > 0) && !strings.Contains(s.next.Command, ownColumns)
+	if ends || s.beginsUnit(line) || s.stacks.changesAt(line) || s.endsStack(line) || s.endsValues(line) {
 		return true
 	}
 	s.where.note(line)
@@ -799,7 +804,7 @@ var shellCommands = []string{
 	"date", "timedatectl", "chronyc", "nvme", "smartctl", "sysctl", "ulimit", "grep", "zgrep", "egrep", "kill", "pgrep", "nsenter", "ip",
 	"curl", "virsh", "crash", "bpftrace", "perf", "lsblk", "dmsetup", "time", "timeout", "talosctl", "hostnamectl", "gdb", "dlv", "nfsstat",
 	"stat", "sudo", "watch", "hostname", "find", "wc", "multipath", "containerd", "kubelet", "dockerd", "crio", "pidof", "rpm", "dpkg",
-	"nvidia-smi",
+	"nvidia-smi", "ss", "openssl", "ausearch",
 }
 
 // plainWords are commands that are words of any text, too.

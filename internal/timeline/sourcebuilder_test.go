@@ -56,6 +56,15 @@ func TestSourceBuilderSpan(t *testing.T) {
 	require.Equal(t, stampedIn(time.UTC, 2, 0, 0), ring.Last)
 }
 
+// The runtime stamps the lines of a container with the node's offset; their own clock may have none
+// of it.
+func TestSourceBuilderOfAContainer(t *testing.T) {
+	line := event.Record{Time: face(1, 8, 0), Outer: stampedIn(berlinSummer, 1, 10, 0), Contained: true}
+	require.True(t, build(false, line).Foreign)
+	line.Outer = stampedIn(time.FixedZone("", 0), 1, 8, 0)
+	require.False(t, build(false, line).Foreign, "docker stamps in UTC, wherever the node is")
+}
+
 func TestSourceBuilderSpanInAnyOrder(t *testing.T) {
 	b := build(false)
 	b.AddSpan(event.Time{}, event.Time{})

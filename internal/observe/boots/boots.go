@@ -17,7 +17,11 @@ type List struct {
 	told           bool    // last has come to the start before
 	how            string  // how the time before the latest start ended; of last
 	ending         event.Quote
+	zoned          event.Time
 }
+
+// Zoned is a date of the list with the offset of the machine's zone; zero where it shows none.
+func (b *List) Zoned() event.Time { return b.zoned }
 
 // bootRow is a start.
 type bootRow struct {
@@ -35,13 +39,20 @@ func (b *List) Take(e *snapshots.Datum) {
 	switch what := e.Path[0]; {
 	case what == "boot":
 		last, _ := e.Field("last")
+		end, _ := e.Field("end")
 		row := bootRow{start: readBootDate(e.Value), last: last, quote: quote}
+		if _, offset := row.start.T.Zone(); offset != 0 && row.start.Lacks == 0 {
+			b.zoned = row.start
+		}
 		switch {
 		case last != "":
 			b.before, b.latest = b.latest, row
 		case !b.latest.start.Known:
 			b.latest = row
 		default:
+			if !b.told && b.how == "" && end != "" {
+				b.how, b.ending = end, quote
+			}
 			b.told = true
 		}
 	case !b.told && b.latest.start.Known && b.how == "":

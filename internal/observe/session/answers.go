@@ -206,10 +206,45 @@ func (c *Commands) frozenCgroup(command string, s *parse.Section) (e event.Event
 		return e, false
 	}
 	c.listsFrozen = asked
-	e = event.New(event.KindCgroup, "cgroup "+dir+" is frozen", event.FieldPath.Text(dir), event.FieldFrozen.Bool(true))
-	e.Component, e.Source, e.Evidence = "node", facts.Node, []event.Quote{asked, s.Quote}
+	return frozenAt(dir, asked, s.Quote), true
+}
+
+// frozenAt is the event of a cgroup that is frozen.
+func frozenAt(dir string, quotes ...event.Quote) event.Event {
+	e := event.New(event.KindCgroup, "cgroup "+dir+" is frozen", event.FieldPath.Text(dir), event.FieldFrozen.Bool(true))
+	e.Component, e.Source, e.Evidence = "node", facts.Node, quotes
 	e.IDs.Container, e.IDs.PodUID = scan.FindID(dir), scan.PodUID(dir)
-	return e, true
+	return e
+}
+
+// countedFreezer is a row of a command that reads the freezers again and again, and counts what
+// they said with uniq -c: 1 how often, 2 the directory, 3 what a freezer of version 1 said.
+//
+//	60 /sys/fs/cgroup/freezer/kubepods.slice/kubepods-besteffort.slice/freezer.state:FROZEN
+var countedFreezer = regexp.MustCompile(`^\s*(\d{1,6}) (/sys/fs/cgroup/\S+)/(?:freezer\.state:(FROZEN|FREEZING)|cgroup\.freeze:1|cgroup\.events:frozen 1)$`)
+
+// leastFrozen is how often a loop must find a cgroup frozen: runc and kubelet freeze one for
+// milliseconds.
+const leastFrozen = 10
+
+// frozenRows are the events of such rows.
+func frozenRows(command string, asked event.Quote, answer []event.Quote) (all []event.Event) {
+	if !countsKinds.MatchString(command) {
+		return nil
+	}
+	for _, quote := range answer {
+		m := countedFreezer.FindStringSubmatch(quote.Text)
+		if m == nil {
+			continue
+		}
+		if n, _ := strconv.Atoi(m[1]); n < leastFrozen {
+			continue
+		}
+		e := frozenAt(m[2], asked, quote)
+		e.AddText(event.FieldState, m[3])
+		all = append(all, e)
+	}
+	return all
 }
 
 // trimLines are the lines of an answer without colours and blanks at their ends.
@@ -264,14 +299,18 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 		}
 	}
 	c.fuse.take(command, answer)
+	if command != "" {
+		c.absent = append(c.absent, absentSockets(s.Quote, answer)...)
+	}
 	if e, ok := c.frozenCgroup(command, s); ok {
 		all = append(all, e)
 	}
+	all = append(all, frozenRows(command, s.Quote, answer)...)
 	if e, ok := absentPause(command, s.Quote, answer); ok {
 		all = append(all, e)
 	}
 	all = append(append(all, readCrowds(command, s, answer)...), readPlugins(command, s.Quote, answer)...)
-	all = append(all, readConditions(command, answer)...)
+	all = c.takeEvents(append(all, readConditions(command, answer)...), command, answer)
 	all = append(append(all, readCountedLines(command, s.Quote, answer)...), readTraced(command, s, answer)...)
 	if e, ok := throttledCgroup(command, s, answer); ok {
 		all = append(all, e)

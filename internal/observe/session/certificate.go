@@ -19,6 +19,8 @@ import (
 //	openssl x509 -noout -dates -in /var/lib/kubelet/pki/kubelet-client-current.pem
 //	cat kubelet-client-current.txt | grep Not                                      (what openssl x509 -text has written there)
 //	for i in /etc/kubernetes/pki/*.crt; do echo $i; openssl x509 -enddate -noout -in $i; done
+//
+// timedatectl prints the moment, too.
 type certificates struct {
 	read []certificate
 	now  event.Time
@@ -37,15 +39,31 @@ const maxCertificates = 100
 // printsCertificate is a command that prints when the certificate in a file ends, or its text.
 var printsCertificate = regexp.MustCompile(`^(?:openssl\s+x509\s.*-in\s+|cat\s+|grep\s.*\s)([\w./-]+)`)
 
-// isDate says that a command prints the time.
-func isDate(command string) bool { return command == "date" || command == "date -u" }
+// printsNow says that a command prints the time.
+func printsNow(command string) bool {
+	first, _, _ := strings.Cut(command, " ")
+	return command == "date" || command == "date -u" || first == "timedatectl"
+}
+
+// readNow reads the time in a line of date, or of timedatectl, whose other lines are of no zone:
+//
+//	Universal time: Wed 2021-11-03 19:02:11 UTC
+func readNow(line string) (event.Time, bool) {
+	line = strings.TrimSpace(line)
+	if name, said, ok := strings.Cut(line, ": "); ok && name == "Universal time" {
+		line = said
+	}
+	at, ok := stamp.Date(line)
+	return at, ok && at.Known
+}
 
 // take notes what a section shows of either.
 func (c *certificates) take(command string, s *parse.Section) {
-	if commands := splitCommands(command); slices.ContainsFunc(commands, isDate) {
+	if commands := splitCommands(command); slices.ContainsFunc(commands, printsNow) {
 		for _, line := range s.First {
-			if at, ok := stamp.Date(line.Text); ok && at.Known {
+			if at, ok := readNow(line.Text); ok {
 				c.now, c.said = at, line
+				break // what another machine says may follow: date; ssh node-2 date
 			}
 		}
 	}

@@ -39,6 +39,9 @@ var rows = []struct {
 	// "u_str LISTEN 0 4096 /run/docker.sock 20412 * 0 users:(("dockerd",pid=1341,fd=10))":
 	// 1 the path, 2 the name, 3 the pid; awk leaves less of it
 	{asksFor("ss "), regexp.MustCompile(`^u_str +LISTEN +(?:\d+ +\d+ +)?(/\S+) .*users:\(\("([^"]{1,15})",pid=(\d{1,7}),`), listeningSocket},
+	// "dockerd 9077 root 8u unix 0xffff9d1c 0t0 60118 /run/docker.sock type=STREAM (LISTEN)" of lsof,
+	// which said neither type nor state before 4.89: 1 the name, 2 the pid, 3 the path
+	{asksFor("lsof "), regexp.MustCompile(`^([A-Za-z][\w.-]{0,14}) +(\d{1,7}) +\S+ +\d+[rwu]? +unix +0x[0-9a-f]+ +0t0 +\d+ (/\S+)(?: type=STREAM(?: \(LISTEN\))?)?$`), openSocket},
 	// "2113.402 (4120.771 ms): containerd/1190 fdatasync(fd: 8</var/lib/…/meta.db>) = 0" of perf:
 	// 1 the milliseconds, 2 the name, 3 the thread, 4 the path
 	{asksFor("perf trace"), regexp.MustCompile(`^ *\d+\.\d+ \( *(\d+\.\d+) ms\): ([^/]{1,15})/(\d{1,7}) f(?:data)?sync\(fd: \d+<([^>]+)>`), slowSync(1, 2, 3, 4)},
@@ -126,16 +129,45 @@ var runtimeSockets = map[string]string{
 	"/run/crio/crio.sock": "crio", "/var/run/crio/crio.sock": "crio", "/run/docker.sock": "dockerd", "/var/run/docker.sock": "dockerd",
 }
 
-// listeningSocket is the event of a process that listens at the socket of a runtime. systemd does
-// so for docker before its start, and shows nothing about that.
+// listeningSocket is the event of a process that listens at the socket of a runtime, in a row of
+// ss. systemd does so for docker before its start, and shows nothing about that.
 func listeningSocket(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
-	daemon := runtimeSockets[m[1]]
+	return heardSocket(m[1], m[2], m[3], quotes)
+}
+
+// openSocket is the same in a row of lsof. A client has a socket without a path.
+func openSocket(_ string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	return heardSocket(m[3], m[1], m[2], quotes)
+}
+
+func heardSocket(file, comm, pid string, quotes []event.Quote) (e event.Event, ok bool) {
+	daemon := runtimeSockets[file]
 	e = event.New(
-		event.KindSocketHeard, m[2]+" listens at "+m[1], event.FieldDaemon.Text(daemon), event.FieldPath.Text(m[1]), event.FieldComm.Text(m[2]),
+		event.KindSocketHeard, comm+" listens at "+file, event.FieldDaemon.Text(daemon), event.FieldPath.Text(file), event.FieldComm.Text(comm),
 	)
-	e.IDs.PID, _ = strconv.Atoi(m[3])
+	e.IDs.PID, _ = strconv.Atoi(pid)
 	e.Component, e.Source, e.Evidence = daemon, facts.Commands, quotes
-	return e, daemon != "" && m[2] != "systemd"
+	return e, daemon != "" && comm != "systemd"
+}
+
+// absentFile is a file that somebody does not find: 1 its path.
+//
+//	ls: cannot access '/run/docker.sock': No such file or directory
+var absentFile = regexp.MustCompile(`^(?:ls|stat): cannot (?:access|stat|statx) ['‘"]?(/[^\s'’":]+)['’"]?: No such file or directory$`)
+
+// absentSockets are the events of somebody who finds no file of a runtime's socket.
+func absentSockets(asked event.Quote, answer []event.Quote) (all []event.Event) {
+	for _, quote := range answer {
+		m := absentFile.FindStringSubmatch(quote.Text)
+		if m == nil || runtimeSockets[m[1]] == "" {
+			continue
+		}
+		daemon := runtimeSockets[m[1]]
+		e := event.New(event.KindSocketAbsent, "the file of the socket of "+daemon+" is not there: "+m[1], event.FieldGone.Text(daemon), event.FieldPath.Text(m[1]))
+		e.Component, e.Source, e.Evidence = daemon, facts.Commands, []event.Quote{asked, quote}
+		all = append(all, e)
+	}
+	return all
 }
 
 // slowSync makes the event of a file whose content was a long time on its way to the disk, of a row

@@ -4,7 +4,10 @@
 package session
 
 import (
+	"regexp"
+
 	"github.com/plegdiag/plegdiag/internal/event"
+	"github.com/plegdiag/plegdiag/internal/observe/states"
 	"github.com/plegdiag/plegdiag/internal/observe/tasks"
 	"github.com/plegdiag/plegdiag/internal/parse"
 )
@@ -18,6 +21,8 @@ type Commands struct {
 	// listsFrozen is the command that prints the paths of frozen cgroups, which follow; else zero
 	listsFrozen event.Quote
 	silent      parse.Section // the last command, where it looked for a process and printed nothing
+	rows        states.KubectlRows
+	absent      []event.Event // files of sockets that are not there, while nothing was started since
 }
 
 // Take returns the events of a section, all of which has been read.
@@ -35,6 +40,9 @@ func (c *Commands) Take(s *parse.Section) (all []event.Event) {
 	c.certs.take(command, s)
 	if task, ok := inspected(command, s.First); ok {
 		c.seen.Tasks = append(c.seen.Tasks, task)
+	}
+	if startsSomething.MatchString(command) {
+		c.absent = nil
 	}
 	all = append(append(all, askedUnits(command, s.Quote, s.First)...), c.takeAnswer(command, s)...)
 	// an answer without a line is whole where another command follows
@@ -64,8 +72,13 @@ func (c *Commands) missed(s *parse.Section) (e event.Event, ok bool) {
 
 // Finish returns the events that need all commands of the file.
 func (c *Commands) Finish() []event.Event {
-	return append(append(c.counts.finish(), c.certs.finish()...), c.fuse.finish()...)
+	all := append(append(c.counts.finish(), c.certs.finish()...), c.fuse.finish()...)
+	return c.rows.Finish(append(all, c.absent...))
 }
+
+// startsSomething is a command after which a socket may be where it was not: systemctl restart
+// docker, service docker start, reboot.
+var startsSomething = regexp.MustCompile(`\b(?:re)?start\b|\breboot\b|\bkill\b`)
 
 // Seen is what commands showed of containers one by one, and the processes that somebody looked for
 // in vain.

@@ -1,6 +1,7 @@
 package states
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,6 +41,34 @@ func (k *KubectlRows) TakeRow(dst []event.Event, line string, q event.Quote) (ev
 	}
 	e := rowEvent(row, q, event.Time{})
 	return k.nodes.appendEvent(dst, &e), true
+}
+
+// TakeCells appends the events of a row of Events whose columns somebody chose, with the names that
+// kubectl gives them; none where the row is known by its shape, and read so. Of what the row lacks,
+// the message of an Event about a node says its reason and the node:
+//
+//	Node node-1 status is now: NodeNotReady
+//	Node node-1 has been rebooted, boot id: a90e54f2-c6af-4f0a-9b5e-8a3b94be0d17
+func (k *KubectlRows) TakeCells(dst []event.Event, row []event.Pair, q event.Quote) []event.Event {
+	if _, known := snapshots.CutEvent(q.Text); known {
+		return dst
+	}
+	e := rowEvent(row, q, event.Time{})
+	if !e.first.Known { // nobody asked for that
+		e.first = e.last
+	}
+	said, isNode := strings.CutPrefix(e.message, "Node ")
+	if name, rest, _ := strings.Cut(said, " "); isNode {
+		e.name = cmp.Or(e.name, name)
+		reason, isStatus := strings.CutPrefix(rest, "status is now: ")
+		if isStatus && e.reason == "" {
+			e.reason = reason
+		}
+		if e.kind == "" && e.name == name && (isStatus || strings.HasPrefix(rest, "has been rebooted, boot id: ")) {
+			e.kind = "Node"
+		}
+	}
+	return k.nodes.appendEvent(dst, &e)
 }
 
 // BeginsWithDates says that a line may be a row whose first cells are dates, not the stamp of a

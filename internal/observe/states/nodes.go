@@ -447,7 +447,11 @@ func (c *condition) appendComplaint(dst []event.Event) []event.Event {
 		return dst
 	}
 	r := event.Record{Text: "PLEG is not healthy: " + text, Wanted: true}
-	e, ok := kubelet.PLEGUnhealthy(&r)
+	r.Raw = r.Text
+	e, ok := kubelet.EventedFull(&r)
+	if !ok {
+		e, ok = kubelet.PLEGUnhealthy(&r)
+	}
 	if !ok {
 		return dst
 	}

@@ -134,6 +134,8 @@ func (s *Snapshot) Taken() Taken {
 		return r.taken.Taken
 	case *outline:
 		return r.taken.Taken
+	case *bootList:
+		return Taken{Zoned: r.Zoned()}
 	}
 	return Taken{}
 }
@@ -143,7 +145,7 @@ type Taken struct {
 	Node  string                // whose files they are; empty when it does not say
 	All   event.Time            // when the whole was made, to some minutes
 	Files map[string]event.Time // by their path from where this file is
-	Zoned event.Time            // the same, with the offset of the node's zone; zero where that is not shown
+	Zoned event.Time            // that, or another moment, with the offset of the node's zone; zero where that is not shown
 	// Face is what the node's clock showed at the moment UTC, which is known then.
 	Face, UTC event.Time
 }

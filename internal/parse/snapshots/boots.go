@@ -19,9 +19,12 @@ import (
 //	 -1 b57bc9fa65c00537e8b3c48d2ae89b9c Tue 2024-02-20 10:44:03 UTC—Sat 2024-03-16 04:09:51 UTC
 //	         system boot  2023-09-17 03:14
 //
+//	reboot   system boot  6.8.0-45-generic Tue Sep 24 09:14:58 2024 - crash   (17+18:07)
+//
 // The path is "boot" for a start, whose value is its date, "down" for a shutdown, "crash" for a
-// session that no shutdown has ended, and "end" for one that a shutdown has. A row of journalctl
-// has the fields id, number and last, which is the date of its last line.
+// session that no shutdown has ended, and "end" for one that a shutdown has. A start has the field
+// end where no shutdown followed: "crash". A row of journalctl has the fields id, number and last,
+// which is the date of its last line.
 func ReadBoots(in lines.Input) iter.Seq2[Datum, error] {
 	return lineData(in, func(line []byte) (Datum, bool) { return readBootLine(string(line)) })
 }
@@ -48,6 +51,8 @@ func readBootLine(line string) (e Datum, ok bool) {
 	switch {
 	case m == nil:
 		return e, lines.StartsWith(line, "wtmp begins ", "IDX BOOT ID ")
+	case m[2] == "system boot" && strings.HasPrefix(m[4], "- crash"):
+		return Datum{Path: []string{"boot"}, Value: m[3], Fields: []event.Pair{{Key: "end", Value: "crash"}}}, true
 	case m[2] == "system boot":
 		return Datum{Path: []string{"boot"}, Value: m[3]}, true
 	case m[2] == "system down":

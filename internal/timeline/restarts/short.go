@@ -22,6 +22,7 @@ func MarkRestarting(events, restarted []*event.Event, endOfLog func(file string)
 	markNodeBegins(events)
 	markNetworkBegins(events, endOfLog)
 	markShortRefusals(events)
+	markReboots(events)
 	all := findShortRestarts(events, restarted)
 	starts := findShortStarts(events)
 	if len(all) == 0 && len(starts) == 0 {

@@ -49,7 +49,7 @@ var Table = table.Table{
 		{[]string{"untime not ready"}, runtimeNotReady},
 		{[]string{"Condition Ready of node "}, nodeOfTest},
 		{[]string{"vent channel is full"}, table.Says(event.KindChannelFull, "the PLEG event channel is full")},
-		{[]string{"EventedPLEG: pleg event channel capacity is full"}, eventedFull},
+		{[]string{"EventedPLEG: pleg event channel capacity is full"}, EventedFull},
 		// The stream of container events broke off. At level 4 and, from 1.33 on, as an error:
 		//	"Evented PLEG: Failed to get container events, retrying: " err="…"
 		//	"Fall back to Generic PLEG relisting since Evented PLEG is not working"
@@ -723,9 +723,9 @@ func observedPanic(r *event.Record) (event.Event, bool) {
 	return crash.Event("kubelet", "crashes", reason), true
 }
 
-// eventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg
+// EventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg
 // event channel capacity is full with 1000 events" (≥ 1.26, with the gate EventedPLEG on).
-func eventedFull(r *event.Record) (event.Event, bool) {
+func EventedFull(r *event.Record) (event.Event, bool) {
 	n, err := strconv.Atoi(scan.Digits(scan.After(r.Raw, "capacity is full with ")))
 	if err != nil {
 		return event.Event{}, false

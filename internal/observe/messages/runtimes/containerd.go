@@ -94,7 +94,7 @@ var Containerd = table.Table{
 		{[]string{"starting containerd"}, table.FactFrom("containerd.version", versionField)},
 		// info starting containerd …; info containerd successfully booted in 0.049127s
 		{[]string{"starting containerd"}, bootEdge("containerd", event.Begin)},
-		{[]string{"containerd successfully booted"}, bootEdge("containerd", event.End)},
+		{[]string{"containerd successfully booted"}, booted},
 		{[]string{"Stop CRI service"}, toldToEnd("containerd")}, // info; 1.1 to 2.2 print it twice
 		{[]string{"cleaning leaked shim process"}, shimLeaked},
 		table.Crash,

@@ -3,6 +3,7 @@ package runtimes
 import (
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/crash"
@@ -27,6 +28,17 @@ func bootEdge(daemon string, edge event.Edge) func(*event.Record) (event.Event, 
 		e.Span = event.Span{Key: "boot/" + daemon + "/" + strconv.Itoa(r.PID), Edge: edge}
 		return e, true
 	}
+}
+
+// booted is the end of containerd's start, which says how long that took:
+//
+//	containerd successfully booted in 200.302117s
+func booted(r *event.Record) (event.Event, bool) {
+	e, ok := bootEdge("containerd", event.End)(r)
+	if took, err := time.ParseDuration(scan.FirstWord(scan.After(r.Message(), " booted in "))); err == nil {
+		e.AddFields(event.FieldTook.Duration(took))
+	}
+	return e, ok
 }
 
 // toldToEnd is a daemon that ends as it was told to. Containerd's CRI service says the same when a

@@ -84,13 +84,18 @@ func parseSeconds(text string) (time.Duration, bool) {
 // maxStep is the longest step that is believed; a time.Duration reaches 292 years.
 const maxStep = 100 * 365 * 24 * time.Hour
 
-// clockJumped is a clock that moved without its keeper, or that stood wrong at the boot:
+// clockJumped is a clock that moved without its keeper, or that stood wrong at the boot. journald
+// belongs to systemd, and says so whoever set the clock:
 //
 //	chronyd            Forward time jump detected!       (also: Backward)
 //	systemd-journald   Time jumped backwards, rotating.      (≥ 254 "…/system.journal: Realtime clock jumped backwards relative to last journal entry, rotating.")
 //	systemd-timesyncd  System clock time unset or jumped backwards, restored from recorded timestamp: Thu 2026-11-19 10:00:00 UTC
 func clockJumped(r *event.Record) (event.Event, bool) {
-	return event.New(event.KindClockStep, "the clock has jumped"), true
+	e := event.New(event.KindClockStep, "the clock has jumped")
+	if scan.ContainsAny(r.Raw, []string{"Time jumped backwards, rotating", "Realtime clock jumped backwards"}) {
+		e.Component = "systemd"
+	}
+	return e, true
 }
 
 // notValidYet is a program written in Go, of whichever name, by whose clock a certificate is not
