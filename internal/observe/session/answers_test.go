@@ -50,6 +50,7 @@ func TestAnswers(t *testing.T) {
 		"# for i in $(docker ps -aq); do timeout 20 docker inspect $i >/dev/null; echo \"$i rc=$?\"; done\n06b3ca218891 rc=0\nac535c8163f5 rc=124\n",
 		"# for p in $(crictl pods -q); do timeout 5 crictl inspectp $p >/dev/null 2>&1; echo rc=$?; done | sort | uniq -c\n     21 rc=0\n      1 rc=124\n",
 		"# for p in $(crictl pods -q); do timeout 5 crictl inspectp $p >/dev/null 2>&1; echo rc=$?; done | sort | uniq -c\n     22 rc=0\n",
+		"# kubectl get pods --field-selector spec.nodeName=node-1 -o json | jq -r '.items[].status.containerStatuses[0].state.terminated.finishedAt // empty' | cut -c1-16 | sort | uniq -c\n    397 2025-02-03T04:00\n      5 2025-02-03T04:01\n",
 		"# ps -e -o comm | sort | uniq -c | sort -rn | head -3\n   4988 host-local\n   2494 bridge\n     61 containerd-shim\n",
 		"# dmsetup info -c --noheadings -o name,suspended\nvg0-root:Active\nvg0-containerd:Suspended\n",
 		"# find /sys/fs/cgroup -path '*kubepods*' -name cgroup.events -exec grep -l '^frozen 1' {} +\n/sys/fs/cgroup/kubepods.slice/kubepods-pod12ab34cd_1111_2222_3333_444455556666.slice/cgroup.events\n# uptime\n",
