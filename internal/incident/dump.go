@@ -20,7 +20,6 @@ import (
 	"github.com/plegdiag/plegdiag/internal/observe/messages"
 	"github.com/plegdiag/plegdiag/internal/parse"
 	"github.com/plegdiag/plegdiag/internal/parse/lines"
-	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 	"github.com/plegdiag/plegdiag/internal/stackdump"
 	"github.com/plegdiag/plegdiag/internal/stackdump/series"
 	"github.com/plegdiag/plegdiag/internal/timeline"
@@ -137,11 +136,14 @@ func titleTime(text string) event.Time {
 	line, _, _ := strings.Cut(text[:min(len(text), maxTitle)], "\n")
 	title, ok := strings.CutPrefix(line, "#")
 	words := strings.Fields(title)
-	if !ok || len(words) == 0 || !strings.Contains(words[0], "T") {
+	if !ok || len(words) == 0 {
 		return event.Time{}
 	}
-	at, _ := stamp.Date(words[0])
-	return at
+	at, err := time.Parse(time.RFC3339, words[0])
+	if err != nil {
+		return event.Time{}
+	}
+	return event.Time{T: at, Prec: time.Second, Known: true}
 }
 
 // maxTitle bounds the first line of a file of dumps.
