@@ -233,6 +233,8 @@ var commandKinds = []KindInfo{
 		text(FieldProgram, "as docker"),
 		length(FieldTook, "where time measured it"),
 		truth(FieldTold, "whether somebody only says so, in words"),
+		count(FieldCount, "containers or sandboxes for which it did not come back, where a loop counted them"),
+		count(FieldOthersAnswered, "containers or sandboxes about which the same loop had an answer"),
 	}},
 	{Kind: KindCommandFailed, About: "a command whose daemon did not answer in time, could not be reached, or had too much to say", IDs: ofContainer, Fields: slices.Concat([]FieldInfo{
 		text(FieldProgram, "as docker"),

@@ -123,9 +123,31 @@ func (f *file) parseDump(src stackdump.Source, failed error) {
 	one := Dump{PID: layout.DumpPID(src.File)}
 	if at, ok := layout.DumpTime(src.File); ok {
 		one.At = event.Time{T: at, Prec: time.Second, Known: true}
+	} else {
+		one.At = titleTime(src.Text)
 	}
 	f.addDumps(d, one)
 }
+
+// titleTime is when a dump was taken by what somebody wrote above it; zero where that is no time.
+//
+//	# 2023-09-27T11:20:31Z  curl -sk …/debug/pprof/goroutine?debug=2
+func titleTime(text string) event.Time {
+	line, _, _ := strings.Cut(text[:min(len(text), maxTitle)], "\n")
+	title, ok := strings.CutPrefix(line, "#")
+	words := strings.Fields(title)
+	if !ok || len(words) == 0 {
+		return event.Time{}
+	}
+	at, err := time.Parse(time.RFC3339, words[0])
+	if err != nil {
+		return event.Time{}
+	}
+	return event.Time{T: at, Prec: time.Second, Known: true}
+}
+
+// maxTitle bounds the first line of a file of dumps.
+const maxTitle = 200
 
 // readDumpsOfLog reads of a log nothing but goroutine dumps, and where it says that one was
 // written. It follows neither the sources nor the clocks of the log.

@@ -106,6 +106,11 @@ func TestReadDumps(t *testing.T) {
 			[]string{"stacks.log:1 3", "stacks.log:13 2"},
 		},
 		{
+			"somebody wrote above it when it was taken",
+			map[string]string{"stacks.log": "# 2026-11-20T18:54:12Z  curl -sk localhost:6060/debug/pprof/goroutine?debug=2\n" + whole},
+			[]string{"stacks.log:2 3 18:54:12"},
+		},
+		{
 			"a log lost lines of a dump that a file holds",
 			map[string]string{"a.log": logged(dumpOf(3, 1) + "Suppressed 4 messages from containerd.service\nmain.f(0x1)\n\t/main.go:1 +0x1\n"), "stacks.log": whole},
 			[]string{"stacks.log:1 3 fragment a.log:1"},

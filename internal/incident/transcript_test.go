@@ -62,6 +62,22 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
+// TestListingBehindAnother: a listing without a header that stands behind what another command of
+// its line printed has the columns that its own command names.
+func TestListingBehindAnother(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "console")
+	require.NoError(t, os.WriteFile(file, []byte("root@node-1:~# date -Is; ps -eo pid,ppid,stat,etimes,args | grep '[r]unc --root'\n"+
+		"2025-06-03T02:47:18+00:00\n"+
+		"2918833 2918801 Sl     1122 runc --root /run/containerd/runc/k8s.io --systemd-cgroup update 0b2d8e61f3a9\n"), 0o600))
+	inc := load(t, file)
+	require.Len(t, inc.Timeline.Events, 1)
+	e := inc.Timeline.Events[0]
+	require.Equal(t, "runc update is running, state S", e.Text)
+	age, _ := e.Get("age")
+	require.Equal(t, "18m42s", age.Text())
+	require.Equal(t, "2025-06-03 02:47:18 +0000 UTC", e.End.T.UTC().String())
+}
+
 // TestSplitFacts: a fact whose path and value stand on two lines, in two files or behind two
 // commands is the fact that one line would tell.
 func TestSplitFacts(t *testing.T) {

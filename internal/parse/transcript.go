@@ -137,9 +137,10 @@ type Sections struct {
 	next Section // the one that R reads
 	// A section ends behind a listing, and before what begins one.
 	listing   snapshots.Rows
-	status    bool // the section is what /proc/PID/status holds
-	units     bool // the section is what systemctl status prints
-	pressed   bool // the section has the first line of a file in /proc/pressure
+	headed    string // the header of the listing that begins the next section: see Section.Header
+	status    bool   // the section is what /proc/PID/status holds
+	units     bool   // the section is what systemctl status prints
+	pressed   bool   // the section has the first line of a file in /proc/pressure
 	stacks    stackKind
 	where     directory
 	printed   []string          // files whose values follow, one in each line
@@ -180,7 +181,8 @@ func (s *Sections) Next() *Section {
 	if s.titled && s.next.Filled == 0 && !s.fenced {
 		above = s.next.Command
 	}
-	s.next = Section{Before: s.line, R: s, found: s.found}
+	headed := s.headed
+	s.next, s.headed = Section{Before: s.line, R: s, found: s.found}, ""
 	s.listing, s.status, s.units, s.pressed, s.stacks, s.values = snapshots.Rows{}, false, false, false, noStack, false
 	s.ended = false
 	head := s.peekLine()
@@ -210,6 +212,8 @@ func (s *Sections) Next() *Section {
 		s.next.Quote = event.Quote{Pos: event.Pos{File: s.in.Path, Line: s.line + 1}, Text: lines.Clip([]byte(raw))}
 		s.dropLine()
 		s.next.Before = s.line
+	} else if headed != "" {
+		s.next.Header, s.listing = headed, snapshots.NewRows(headed)
 	}
 	return &s.next
 }
@@ -426,8 +430,7 @@ func (s *Sections) endsBefore(line []byte) bool {
 	if bare := strings.TrimSpace(string(line[:min(len(line), 4)])); (bare == "$" || bare == "#") && len(line) < 4 && s.next.Command != "" {
 		return true // a prompt at which nothing was typed
 	}
-	ends := s.listing.EndsBefore(line, s.next.Filled > 0) && !strings.Contains(s.next.Command, ownColumns)
-	if ends || s.beginsUnit(line) || s.stacks.changesAt(line) || s.endsStack(line) || s.endsValues(line) {
+	if s.endsListing(line) || s.beginsUnit(line) || s.stacks.changesAt(line) || s.endsStack(line) || s.endsValues(line) {
 		return true
 	}
 	s.where.note(line)
@@ -455,9 +458,24 @@ func (s *Sections) endsBefore(line []byte) bool {
 	return false
 }
 
+// endsListing says that a listing ends before a line, or begins behind others. The latter has the
+// header that its command names, though another command has printed the lines before it:
+//
+//	date; ps -eo pid,stat,etimes,args | grep runc
+func (s *Sections) endsListing(line []byte) bool {
+	begun := s.listing.HasRows
+	if !s.listing.EndsBefore(line, s.next.Filled > 0) || strings.Contains(s.next.Command, ownColumns) {
+		return false
+	}
+	if !begun {
+		s.headed = s.next.Header
+	}
+	return true
+}
+
 // maxFirst is how many lines of an answer are kept: who asks for the state of several units gets
 // one line for each.
-const maxFirst = 32
+const maxFirst = 128
 
 // endsStatus says that what /proc/PID/status holds begins or ends before a line.
 func (s *Sections) endsStatus(line []byte) bool {

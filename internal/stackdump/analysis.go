@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/plegdiag/plegdiag/internal/stackdump/args"
 )
 
 // era is how the runtime prints arguments.
@@ -130,7 +132,7 @@ func (a *analysis) provesStackArgs() bool {
 			}
 			sem, _ := frames[j].firstArg()
 			lock, _ := frames[j+1].firstArg()
-			if sem.Known && lock.Known && isAddress(lock.Value) && sem.Value > lock.Value && sem.Value-lock.Value <= readerSem {
+			if sem.Known && lock.Known && args.IsAddress(lock.Value) && sem.Value > lock.Value && sem.Value-lock.Value <= readerSem {
 				return true
 			}
 		}
@@ -190,7 +192,7 @@ func (a *analysis) findReceivers() {
 	for i := a.lo; i < a.hi; i++ {
 		frames := a.dump.Goroutines[i].Frames
 		for j := range frames {
-			if r, ok := frames[j].Receiver(); ok && r.Sure && isAddress(r.Value) {
+			if r, ok := frames[j].Receiver(); ok && r.Sure && args.IsAddress(r.Value) {
 				fn := frames[j].function()
 				shown[fn] = append(shown[fn], r.Value)
 			}

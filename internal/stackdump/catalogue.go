@@ -275,7 +275,7 @@ func (a *analysis) differInArgs(e *listing, l *lockState) bool {
 func listAddresses(f *Frame) map[int]uint64 {
 	all := map[int]uint64{}
 	for w := range f.argWords() {
-		if w.Known && w.Sure && w.Depth == 0 && w.Top > 0 && isHeap(w.Value) {
+		if w.Known && w.Sure && w.Depth == 0 && w.Top > 0 && args.IsHeap(w.Value) {
 			all[w.Top] = w.Value
 		}
 	}
@@ -296,7 +296,7 @@ func (a *analysis) compareReceivers(e *listing, w *wait) likeness {
 			if t, _ := frames[i].receiverType(); t != typ {
 				continue
 			}
-			if r, ok := frames[i].Receiver(); ok && r.Sure && isAddress(r.Value) {
+			if r, ok := frames[i].Receiver(); ok && r.Sure && args.IsAddress(r.Value) {
 				if r.Value == wr.Value {
 					return sameObject
 				}
@@ -316,7 +316,7 @@ func (a *analysis) shownAddresses(g, from, to int) map[uint64]bool {
 	for j := from; j < min(to, len(frames)) && a.era != unmarked; j++ {
 		_, method := frames[j].receiverType()
 		for w := range frames[j].argWords() {
-			if w.Known && w.Sure && w.Depth == 0 && isHeap(w.Value) && !(method && w.Top == 0) {
+			if w.Known && w.Sure && w.Depth == 0 && args.IsHeap(w.Value) && !(method && w.Top == 0) {
 				shown[w.Value] = true
 			}
 		}
@@ -390,8 +390,8 @@ func (a *analysis) hasOtherKey(e listing, w *wait) bool {
 				}
 				continue
 			}
-			if anyStringPair(&frames[i], &wframes[j], func(top int, n, m text) bool {
-				return top >= 1 && top <= max(1, e.row.Names) && n.len != m.len && n.len != fullID && m.len != fullID
+			if anyStringPair(&frames[i], &wframes[j], func(top int, n, m args.Text) bool {
+				return top >= 1 && top <= max(1, e.row.Names) && n.Len != m.Len && n.Len != fullID && m.Len != fullID
 			}) {
 				return true
 			}
@@ -442,7 +442,7 @@ func namesOf(f *Frame, n int, e era) (all []uint64) {
 		if last = w.Top; !first || len(all) == n {
 			continue
 		}
-		if !w.Known || !isAddress(w.Value) {
+		if !w.Known || !args.IsAddress(w.Value) {
 			return nil
 		}
 		all = append(all, w.Value)
@@ -476,7 +476,7 @@ func (a *analysis) proveEmbedding(locks []*lockState) {
 			frames := a.dump.Goroutines[w.g].Frames
 			for j := w.call; j < min(w.call+nearFrames, len(frames)) && a.era != unmarked; j++ {
 				for arg := range frames[j].argWords() {
-					if arg.Known && arg.Sure && arg.Depth == 0 && isHeap(arg.Value) && arg.Value <= l.addr &&
+					if arg.Known && arg.Sure && arg.Depth == 0 && args.IsHeap(arg.Value) && arg.Value <= l.addr &&
 						l.addr-arg.Value < maxEmbedding {
 						yield(embedding{frames[j].Func, arg.Top, l.addr - arg.Value})
 					}
@@ -524,13 +524,13 @@ func (a *analysis) showsObject(l *lockState, f, wf *Frame) bool {
 func shareAddresses(f, g *Frame) bool {
 	others := map[int]uint64{}
 	for w := range g.argWords() {
-		if w.Known && w.Sure && w.Depth == 0 && isHeap(w.Value) {
+		if w.Known && w.Sure && w.Depth == 0 && args.IsHeap(w.Value) {
 			others[w.Top] = w.Value
 		}
 	}
 	same := false
 	for w := range f.argWords() {
-		if w.Top == 0 || !w.Known || !w.Sure || w.Depth > 0 || !isHeap(w.Value) || others[w.Top] == 0 {
+		if w.Top == 0 || !w.Known || !w.Sure || w.Depth > 0 || !args.IsHeap(w.Value) || others[w.Top] == 0 {
 			continue
 		}
 		if others[w.Top] != w.Value {

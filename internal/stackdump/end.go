@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/plegdiag/plegdiag/internal/stackdump/args"
 	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
@@ -306,7 +307,7 @@ func (g *Goroutine) shownChannel() (frame int, addr uint64) {
 		if f.Func != "runtime.chanrecv" && f.Func != "runtime.chansend" {
 			continue
 		}
-		if a, ok := f.firstArg(); ok && a.Sure && isAddress(a.Value) {
+		if a, ok := f.firstArg(); ok && a.Sure && args.IsAddress(a.Value) {
 			return i, a.Value
 		}
 	}

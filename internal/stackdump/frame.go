@@ -55,19 +55,12 @@ func (f *Frame) Receiver() (a Arg, ok bool) {
 // HasPointer says whether an argument, or a part of a composite, looks like an address on the heap.
 func (f *Frame) HasPointer() bool {
 	for w := range f.argWords() {
-		if w.Known && isHeap(w.Value) {
+		if w.Known && args.IsHeap(w.Value) {
 			return true
 		}
 	}
 	return false
 }
-
-// isHeap says whether a value may be an address on the heap of a 64-bit Go
-// process: 0xc000000000 upwards before Go 1.26, anywhere in user space since.
-func isHeap(v uint64) bool { return v >= 1<<32 && v < 1<<47 }
-
-// isAddress says whether a value may be any address; globals of a program stand low.
-func isAddress(v uint64) bool { return v >= 1<<16 && v < 1<<47 }
 
 // receiverType is the pointer type whose code a frame runs, "pkg.(*T)", empty for
 // none. Ok says that it is the method itself and not a closure within it.
@@ -80,33 +73,3 @@ func (f *Frame) argWords() iter.Seq[args.Word] { return args.Words(f.Args) }
 
 // firstArg is the first argument, if a plain word.
 func (f *Frame) firstArg() (Arg, bool) { return args.First(f.Args) }
-
-// text is a string argument {pointer, length}: the length often names the key a goroutine works on.
-type text struct{ ptr, len uint64 }
-
-// stringArgs yields the live string arguments with their index. An interface
-// prints alike, but its second word is an address.
-func (f *Frame) stringArgs() iter.Seq2[int, text] {
-	return func(yield func(int, text) bool) {
-		var pair []args.Word
-		emit := func() bool {
-			if len(pair) != 2 || !pair[0].Sure || !pair[1].Sure || !isAddress(pair[0].Value) || pair[1].Value >= 1<<16 {
-				return true
-			}
-			return yield(pair[0].Top, text{pair[0].Value, pair[1].Value})
-		}
-		for w := range f.argWords() {
-			if len(pair) > 0 && pair[0].Top != w.Top {
-				if !emit() {
-					return
-				}
-				pair = pair[:0]
-			}
-			if w.Depth != 1 && len(pair) == 0 {
-				continue
-			}
-			pair = append(pair, w)
-		}
-		emit()
-	}
-}

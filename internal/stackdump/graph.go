@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/plegdiag/plegdiag/internal/stackdump/args"
 	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
@@ -302,7 +303,7 @@ func (a *analysis) findQueue(i int) (q Queue, frame int, ok bool) {
 	for j := range g.Frames {
 		f := &g.Frames[j]
 		arg, _ := f.firstArg()
-		sure := arg.Known && arg.Sure && isAddress(arg.Value)
+		sure := arg.Known && arg.Sure && args.IsAddress(arg.Value)
 		switch f.Func {
 		case "runtime.semacquire1":
 			if sure {
@@ -377,7 +378,7 @@ func (a *analysis) findClient(g *Goroutine, q *Queue) (frame int) {
 			continue
 		}
 		frame, q.Type = j, row.kind
-		if r, ok := f.Receiver(); ok && r.Sure && isHeap(r.Value) {
+		if r, ok := f.Receiver(); ok && r.Sure && args.IsHeap(r.Value) {
 			q.Addr, q.AddrSure = hex(r.Value), a.era != unmarked
 		}
 	}

@@ -4,6 +4,10 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/plegdiag/plegdiag/internal/stackdump/args"
+	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
 // candidate is a goroutine that may hold a lock.
@@ -49,6 +53,9 @@ func (a *analysis) findHolders(l *lockState) []Holder {
 		return held
 	}
 	if selves := a.holdersBehindThemselves(l); len(selves) == 1 {
+		return selves
+	}
+	if selves := a.readersBehindThemselves(l, q); len(selves) == 1 {
 		return selves
 	}
 	if a.cut && !(len(listed) == 1 && listed[0].sure) {
@@ -314,7 +321,7 @@ func (a *analysis) judgeShape(c *candidate) {
 	g := &a.dump.Goroutines[c.g]
 	entry := true
 	for _, f := range g.Frames[c.frame+1:] {
-		entry = entry && (isClosure(f.baseName()) || f.Func == "main.main" || strings.HasPrefix(f.Func, "runtime."))
+		entry = entry && (funcname.IsClosure(f.baseName()) || f.Func == "main.main" || strings.HasPrefix(f.Func, "runtime."))
 	}
 	direct := true
 	for _, f := range g.Frames[:c.frame] {
@@ -326,7 +333,7 @@ func (a *analysis) judgeShape(c *candidate) {
 	c.weak = entry || direct && forWork && !strings.HasPrefix(g.State, "syscall")
 	f := &g.Frames[c.frame]
 	c.listens = entry && direct && forWork
-	c.idle = c.weak && forWork && (isLoopName(f.baseName()) || direct && isClosure(f.baseName()) || f.function().idle != nil) ||
+	c.idle = c.weak && forWork && (funcname.IsLoop(f.baseName()) || direct && funcname.IsClosure(f.baseName()) || f.function().idle != nil) ||
 		entry && !c.wantsOther && isLifelong(g, f)
 }
 
@@ -336,26 +343,9 @@ func (a *analysis) judgeShape(c *candidate) {
 func isLifelong(g *Goroutine, began *Frame) bool {
 	name := strings.ToLower(g.CreatedBy.baseName())
 	_, method := began.receiverType()
-	return method && !isClosure(began.baseName()) && slices.ContainsFunc([]string{"new", "start", "init"}, func(p string) bool {
+	return method && !funcname.IsClosure(began.baseName()) && slices.ContainsFunc([]string{"new", "start", "init"}, func(p string) bool {
 		return strings.HasPrefix(name, p)
 	})
-}
-
-// isClosure recognizes "f.func1", "f.func1.2" and the wrapper of a go statement, "f.gowrap1".
-func isClosure(name string) bool {
-	return name != "" && name[0]-'0' <= 9 || strings.HasPrefix(name, "func") || strings.HasPrefix(name, "gowrap")
-}
-
-// loopNames are how functions are called that wait for work as long as the process lives.
-var loopNames = []string{
-	"run", "serve", "start", "watch", "monitor", "listen", "read", "recv", "receive", "accept", "poll", "flush",
-	"subscribe", "stream", "work", "dispatch", "handle", "keep",
-}
-
-func isLoopName(name string) bool {
-	name = strings.ToLower(name)
-	return strings.Contains(name, "loop") || strings.Contains(name, "worker") ||
-		slices.ContainsFunc(loopNames, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
 // candidatesPastLock is R2: goroutines in the function that wants the lock, behind the
@@ -463,7 +453,7 @@ func (a *analysis) isPast(l *lockState, w *wait, h hit) bool {
 	}
 	r, known := f.firstArg()
 	wr, wknown := wf.firstArg()
-	if known = known && r.Sure && isAddress(r.Value); known && wknown && wr.Sure && isAddress(wr.Value) &&
+	if known = known && r.Sure && args.IsAddress(r.Value); known && wknown && wr.Sure && args.IsAddress(wr.Value) &&
 		wr.Value != r.Value {
 		return false
 	}
@@ -471,7 +461,7 @@ func (a *analysis) isPast(l *lockState, w *wait, h hit) bool {
 	if object, ok := a.objectOf(h); ok && len(l.owners) > 0 && !slices.Contains(l.owners, object) {
 		return false
 	}
-	if l.addr == 0 || !isHeap(l.addr) {
+	if l.addr == 0 || !args.IsHeap(l.addr) {
 		return true // a global, or unknown: nothing speaks against it
 	}
 	if known && method && !a.mayContain(r.Value, l.addr) {
@@ -484,19 +474,19 @@ func (a *analysis) isPast(l *lockState, w *wait, h hit) bool {
 // showDifferentStrings says whether two frames of one function show strings of different length in
 // the same place.
 func showDifferentStrings(f, g *Frame) bool {
-	return anyStringPair(f, g, func(_ int, n, m text) bool { return n.len != m.len })
+	return anyStringPair(f, g, func(_ int, n, m args.Text) bool { return n.Len != m.Len })
 }
 
 // sharesKey says whether two frames of one function show the same string in the same place.
 func sharesKey(f, g *Frame) bool {
-	return anyStringPair(f, g, func(_ int, n, m text) bool { return n == m })
+	return anyStringPair(f, g, func(_ int, n, m args.Text) bool { return n == m })
 }
 
 // anyStringPair says whether test accepts two strings that two frames show in the same place. It
 // gets the place, an index of the arguments.
-func anyStringPair(f, g *Frame, test func(top int, n, m text) bool) bool {
-	for top, n := range f.stringArgs() {
-		for gtop, m := range g.stringArgs() {
+func anyStringPair(f, g *Frame, test func(top int, n, m args.Text) bool) bool {
+	for top, n := range args.Strings(f.Args) {
+		for gtop, m := range args.Strings(g.Args) {
 			if top == gtop && test(top, n, m) {
 				return true
 			}
@@ -525,6 +515,50 @@ func (a *analysis) holdersBehindThemselves(l *lockState) []Holder {
 		}
 	}
 	return held
+}
+
+// readersBehindThemselves is R3 for a lock that is read twice: a reader waits behind a writer, and
+// an outer frame of it is another method of the same object, which has called functions of others:
+//
+//	(*endpointManager).GetEndpoints(0xc000f4a0f0)      wants to read
+//	(*authMapGarbageCollector).EndpointDeleted(…)
+//	(*endpointManager).RemoveEndpoint(0xc000f4a0f0)    reads
+//
+// That method may have let go before. Therefore the reader must be the first that the writer keeps
+// waiting, and nobody else may be there for whom the writer can wait.
+func (a *analysis) readersBehindThemselves(l *lockState, q candidates) (held []Holder) {
+	first := map[bool]time.Duration{} // how long the first writer waits, and the first reader
+	for _, w := range l.waits {
+		if reads := w.mode == "read"; reads || w.draining {
+			first[reads] = max(first[reads], a.dump.Goroutines[w.g].Wait)
+		}
+	}
+	if l.strange || len(q.strong)+len(q.users)+len(q.vague)+len(q.past)+q.rivals+q.strangers > 0 ||
+		first[true] == 0 || first[false] == 0 || (first[true]-first[false]).Abs() > time.Minute {
+		return nil
+	}
+	for _, self := range l.waits {
+		if self.mode == "read" && a.dump.Goroutines[self.g].Wait == first[true] {
+			if j := a.comesBack(l, self); j > 0 {
+				held = append(held, Holder{Goroutine: self.g, Certainty: Inferred, Rule: "R3", Frame: j})
+			}
+		}
+	}
+	return held
+}
+
+// comesBack is the outer frame in which the lock's owner has called functions of others, from which
+// a waiter came back to it; 0 for none.
+func (a *analysis) comesBack(l *lockState, self wait) int {
+	left := false
+	for j := self.eff + 1; j < len(a.dump.Goroutines[self.g].Frames); j++ {
+		typ, _ := a.frameAt(self.g, j).receiverType()
+		left = left || typ != "" && typ != self.typ
+		if left && typ == self.typ && a.showsOwner(l, hit{g: self.g, frame: j}) {
+			return j
+		}
+	}
+	return 0
 }
 
 // dropAmbiguous takes back holders that only a frame's place in the code names

@@ -146,7 +146,7 @@ func (g *Goroutine) isLoop(own int) bool {
 		return false // what it was started with is not there
 	}
 	for i := own + 1; i < len(g.Frames); i++ {
-		if f := &g.Frames[i]; !isClosure(f.baseName()) && !strings.HasPrefix(f.Func, "runtime.") {
+		if f := &g.Frames[i]; !funcname.IsClosure(f.baseName()) && !strings.HasPrefix(f.Func, "runtime.") {
 			return false
 		}
 	}
@@ -160,14 +160,14 @@ func (g *Goroutine) isLoop(own int) bool {
 		}
 	}
 	name := g.Frames[own].Func
-	for isClosure(funcname.Base(name)) {
+	for funcname.IsClosure(funcname.Base(name)) {
 		dot := strings.LastIndexByte(name, '.')
 		if dot < 0 {
 			break
 		}
 		name = name[:dot]
 	}
-	return name != "main.main" && (isLoopName(funcname.Base(name)) || isHandlerName(funcname.Base(name)))
+	return name != "main.main" && (funcname.IsLoop(funcname.Base(name)) || isHandlerName(funcname.Base(name)))
 }
 
 // isHandlerName recognizes functions that wait for signals, or for the next time to tidy up.

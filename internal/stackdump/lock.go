@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/plegdiag/plegdiag/internal/stackdump/args"
 	"github.com/plegdiag/plegdiag/internal/stackdump/funcname"
 )
 
@@ -173,7 +174,7 @@ func semOffset(w *wait, mutex bool) uint64 {
 // setAddress takes the receiver of a frame of sync, if it can be one. A value with '?' is not worth
 // it.
 func (w *wait) setAddress(a Arg) {
-	if w.addr == 0 && a.Known && a.Sure && isAddress(a.Value) {
+	if w.addr == 0 && a.Known && a.Sure && args.IsAddress(a.Value) {
 		w.addr, w.sure = a.Value, true
 	}
 }
@@ -186,7 +187,7 @@ func (a *analysis) describeCaller(w *wait) {
 	}
 	f := &frames[w.call]
 	w.typ, _ = f.receiverType()
-	if r, ok := f.Receiver(); ok && isAddress(r.Value) && (r.Sure || isHeap(r.Value)) {
+	if r, ok := f.Receiver(); ok && args.IsAddress(r.Value) && (r.Sure || args.IsHeap(r.Value)) {
 		w.recv = r
 	}
 	for _, row := range a.rows[f.baseName()] {

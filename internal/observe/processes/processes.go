@@ -404,6 +404,12 @@ var daemons = []struct{ comm, component string }{
 	{"systemd", "systemd"},
 }
 
+// plugins are plugins of the CNI by whose names no other program goes, for listings that do not
+// show where a program lies. A plugin is run without arguments.
+var plugins = []string{
+	"calico", "calico-ipam", "cilium-cni", "aws-cni", "azure-vnet", "azure-vnet-ipam", "host-local", "whereabouts",
+}
+
 // NewEvent says what a process is; told is false for one that matters only by its state. Only
 // the first row of a process tells what it is.
 func NewEvent(comm, args string, first bool) (ev event.Event, told bool) {
@@ -422,6 +428,9 @@ func NewEvent(comm, args string, first bool) (ev event.Event, told bool) {
 		_, plugin, _ := strings.Cut(args, "/opt/cni/bin/")
 		plugin, _, _ = strings.Cut(plugin, " ")
 		return tools.NewCNIProcess(plugin), first
+	}
+	if slices.Contains(plugins, comm) && !strings.Contains(args, " ") {
+		return tools.NewCNIProcess(comm), first
 	}
 	ev.Fields = []event.Field{event.FieldComm.Text(comm)}
 	for _, d := range daemons {

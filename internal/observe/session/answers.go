@@ -312,6 +312,7 @@ func (c *Commands) takeAnswer(command string, s *parse.Section) (all []event.Eve
 	all = append(append(all, readCrowds(command, s, answer)...), readPlugins(command, s.Quote, answer)...)
 	all = c.takeEvents(append(all, readConditions(command, answer)...), command, answer)
 	all = append(append(all, readCountedLines(command, s.Quote, answer)...), readTraced(command, s, answer)...)
+	all = append(append(all, readStatuses(command, s.Quote, answer)...), readEnds(command, s.Quote, answer)...)
 	if e, ok := throttledCgroup(command, s, answer); ok {
 		all = append(all, e)
 	}

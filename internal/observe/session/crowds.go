@@ -5,12 +5,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
 	"github.com/plegdiag/plegdiag/internal/observe/daemon"
 	"github.com/plegdiag/plegdiag/internal/observe/facts"
 	"github.com/plegdiag/plegdiag/internal/observe/kernelwait"
 	"github.com/plegdiag/plegdiag/internal/parse"
+	"github.com/plegdiag/plegdiag/internal/parse/stamp"
 )
 
 // countsFrames is a command that counts what threads do in the kernel, of files in /proc, or of
@@ -158,6 +160,40 @@ func readPlugins(command string, asked event.Quote, answer []event.Quote) (all [
 			e.Component, e.Source, e.Evidence = "cni", facts.Processes, []event.Quote{asked, quote}
 			all = append(all, e)
 		}
+	}
+	return all
+}
+
+// countsEnds is a command that counts when containers ended, by the API server.
+var countsEnds = regexp.MustCompile(`\bfinishedAt\b.*\|\s*uniq\s+-c\b`)
+
+// endedRow is a line of such a count whose times are cut off behind the minute or the second: 1 the
+// number, 2 the time.
+//
+//	397 2025-02-03T04:00
+var endedRow = regexp.MustCompile(`^\s*(\d{1,6}) "?(\d{4}-\d\d-\d\dT\d\d:\d\d)(?::\d\dZ?)?"?$`)
+
+// leastEnded is how many containers of one minute are told: a node ends fewer by itself.
+const leastEnded = 100
+
+// readEnds returns the facts about minutes in which many containers ended.
+func readEnds(command string, asked event.Quote, answer []event.Quote) (all []event.Event) {
+	if !countsEnds.MatchString(command) {
+		return nil
+	}
+	for _, quote := range answer {
+		m := endedRow.FindStringSubmatch(quote.Text)
+		if m == nil {
+			continue
+		}
+		at, ok := stamp.Date(m[2] + ":00Z")
+		if n, _ := strconv.Atoi(m[1]); n < leastEnded || !ok {
+			continue
+		}
+		e, _ := facts.New("counted.ended", m[1])
+		at.Prec = time.Minute
+		e.Start, e.Component, e.Source, e.Evidence = at, "counted", facts.Commands, []event.Quote{asked, quote}
+		all = append(all, e)
 	}
 	return all
 }

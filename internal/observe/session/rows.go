@@ -1,6 +1,7 @@
 package session
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,6 +26,8 @@ var rows = []struct {
 	{asksFor("Max open files"), regexp.MustCompile(`^[1-9]\d{0,6} ([A-Za-z][\w.-]{1,14}) (\d{1,9}) of (\d{1,9})$`), manyOpenFiles},
 	// "0b1c2d3e4f50 does not answer", "0b1c2d3e4f50 rc=124", of a loop that asks one by one: 1 the id
 	{asksFor(""), regexp.MustCompile(`^([0-9a-f]{12,64})(?:: | )(?:` + endedInTime + `|(?:rc|exit|status|exit status)[=: ]*124)$`), silentObject},
+	// "0b1c2d3e4f50 124" of a loop that prints the status of timeout: 1 the id
+	{asksFor("timeout ", "$?"), regexp.MustCompile(`^([0-9a-f]{12,64}):? 124$`), silentObject},
 	// "124 0b1c2d3e4f50" of a loop that prints the status of timeout first: 1 the id
 	{asksFor("timeout "), regexp.MustCompile(`^124[ :]+([0-9a-f]{12,64})$`), silentObject},
 	// "/var/lib/kubelet/pods/…/reports  rc=137": 1 the path, of a command that timeout has ended
@@ -202,7 +205,70 @@ func readRows(command string, asked event.Quote, answer []event.Quote) (all []ev
 			}
 		}
 	}
+	noteAnswered(all, answer)
 	return all
+}
+
+// answeredRow is what a loop that prints the status of timeout prints of who answered:
+// "0b1c2d3e4f50 rc=0", "0b1c2d3e4f50 0", "0 0b1c2d3e4f50".
+var answeredRow = regexp.MustCompile(`^(?:[0-9a-f]{12,64}:? (?:(?:rc|exit|status|exit status)[=: ]*)?0|0[ :]+[0-9a-f]{12,64})$`)
+
+// noteAnswered says of a container or sandbox that did not answer how many others of the same loop
+// did.
+func noteAnswered(all []event.Event, answer []event.Quote) {
+	answered := 0
+	for _, quote := range answer {
+		if answeredRow.MatchString(quote.Text) {
+			answered++
+		}
+	}
+	for i := range all {
+		if e := &all[i]; answered > 0 && e.Kind == event.KindCommandHung && e.IDs.Container != "" {
+			e.AddFields(event.FieldOthersAnswered.Int(answered))
+		}
+	}
+}
+
+// statusRow is a row of such a loop whose statuses somebody counted: 1 the number, 2 the status.
+//
+//	21 rc=0
+//	 1 rc=124
+var statusRow = regexp.MustCompile(`^\s*(\d{1,6}) (?:(?:rc|exit|status|exit status)[=: ]*)?(0|124)$`)
+
+// readStatuses returns the event of containers or sandboxes that did not answer, where a command
+// counted the statuses of a loop.
+func readStatuses(command string, asked event.Quote, answer []event.Quote) (all []event.Event) {
+	if !countsKinds.MatchString(command) || !asksFor("timeout ", "$?")(command) {
+		return nil
+	}
+	answered, silent := 0, 0
+	var quotes []event.Quote
+	for _, quote := range answer {
+		m := statusRow.FindStringSubmatch(quote.Text)
+		if m == nil {
+			continue
+		}
+		n, _ := strconv.Atoi(m[1])
+		if m[2] == "0" {
+			answered += n
+		} else {
+			silent, quotes = silent+n, []event.Quote{asked, quote}
+		}
+	}
+	if silent == 0 {
+		return nil
+	}
+	asks := asksEach(command)
+	e, ok := eventOfHung(asks, 0, quotes...)
+	if !ok {
+		return nil
+	}
+	e.Text = fmt.Sprintf("%s does not come back for %d of %d", asks, silent, silent+answered)
+	e.AddFields(event.FieldCount.Int(silent))
+	if answered > 0 {
+		e.AddFields(event.FieldOthersAnswered.Int(answered))
+	}
+	return append(all, e)
 }
 
 // manyOpenFiles is the fact about a process that has nearly all files open that it may have.
@@ -218,18 +284,26 @@ func manyOpenFiles(_ string, m []string, quotes []event.Quote) (e event.Event, o
 	return e, ok
 }
 
-// silentObject is the event of a container or sandbox that did not answer.
-func silentObject(command string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+// asksEach is what a loop asks of one container or sandbox after the other; empty for others.
+func asksEach(command string) string {
 	for _, c := range [...]string{"ctr -n k8s.io tasks metrics", "crictl inspectp", "crictl inspect", "docker inspect", "docker top"} {
-		if !strings.Contains(command, c+" ") {
-			continue
-		}
-		if e, ok = eventOfHung(c+" "+m[1], 0, quotes...); ok {
-			e.IDs.Container = m[1]
-			return e, true
+		if strings.Contains(command, c+" ") {
+			return c
 		}
 	}
-	return e, false
+	return ""
+}
+
+// silentObject is the event of a container or sandbox that did not answer.
+func silentObject(command string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
+	asks := asksEach(command)
+	if asks == "" {
+		return e, false
+	}
+	if e, ok = eventOfHung(asks+" "+m[1], 0, quotes...); ok {
+		e.IDs.Container = m[1]
+	}
+	return e, ok
 }
 
 // touches is a command of a loop that timeout ends, which looks at a path: 1 its name.

@@ -57,6 +57,43 @@ func First(s string) (Arg, bool) {
 	return Arg{}, false
 }
 
+// IsHeap says whether a value may be an address on the heap of a 64-bit Go process:
+// 0xc000000000 upwards before Go 1.26, anywhere in user space since.
+func IsHeap(v uint64) bool { return v >= 1<<32 && v < 1<<47 }
+
+// IsAddress says whether a value may be any address; globals of a program stand low.
+func IsAddress(v uint64) bool { return v >= 1<<16 && v < 1<<47 }
+
+// Text is a string argument {pointer, length}: the length often names the key a goroutine works on.
+type Text struct{ Pointer, Len uint64 }
+
+// Strings yields the live string arguments with their index. An interface
+// prints alike, but its second word is an address.
+func Strings(s string) iter.Seq2[int, Text] {
+	return func(yield func(int, Text) bool) {
+		var pair []Word
+		emit := func() bool {
+			if len(pair) != 2 || !pair[0].Sure || !pair[1].Sure || !IsAddress(pair[0].Value) || pair[1].Value >= 1<<16 {
+				return true
+			}
+			return yield(pair[0].Top, Text{pair[0].Value, pair[1].Value})
+		}
+		for w := range Words(s) {
+			if len(pair) > 0 && pair[0].Top != w.Top {
+				if !emit() {
+					return
+				}
+				pair = pair[:0]
+			}
+			if w.Depth != 1 && len(pair) == 0 {
+				continue
+			}
+			pair = append(pair, w)
+		}
+		emit()
+	}
+}
+
 // maxDigits is how many a number of 64 bits has.
 const maxDigits = 16
 

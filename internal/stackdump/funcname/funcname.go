@@ -3,6 +3,7 @@ package funcname
 
 import (
 	"hash/maphash"
+	"slices"
 	"strings"
 )
 
@@ -84,4 +85,23 @@ func Package(name string) string {
 		return name[:slash+dot]
 	}
 	return name
+}
+
+// IsClosure recognizes "f.func1", "f.func1.2" and the wrapper of a go statement, "f.gowrap1".
+func IsClosure(name string) bool {
+	return name != "" && name[0]-'0' <= 9 || strings.HasPrefix(name, "func") || strings.HasPrefix(name, "gowrap")
+}
+
+// loopNames are how functions are called that wait for work as long as the process lives.
+var loopNames = []string{
+	"run", "serve", "start", "watch", "monitor", "listen", "read", "recv", "receive", "accept", "poll", "flush",
+	"subscribe", "stream", "work", "dispatch", "handle", "keep",
+}
+
+// IsLoop says that a function waits for work as long as the process lives, by the last element of
+// its name.
+func IsLoop(name string) bool {
+	name = strings.ToLower(name)
+	return strings.Contains(name, "loop") || strings.Contains(name, "worker") ||
+		slices.ContainsFunc(loopNames, func(p string) bool { return strings.HasPrefix(name, p) })
 }
