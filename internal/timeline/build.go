@@ -131,7 +131,6 @@ func Build(in Input, o Options) *Timeline {
 	links.LinkGoroutines(events)
 	linkShims(events)
 	links.LinkPods(events)
-	restarts.GiveAwayCrashes(events)
 	restarted := restarts.Find(events)
 	events = restarts.MarkRunning(events)
 	restarts.MarkRestarting(events, restarted, tl.endOfFile)

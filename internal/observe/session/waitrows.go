@@ -18,9 +18,9 @@ import (
 //	for t in /proc/1234/task/*; do echo "${t##*/} $(cat $t/comm) $(cat $t/wchan)"; done
 var loopOverWaits = regexp.MustCompile(`\bfor \w+ in .*(?:/proc/([1-9]\d{0,6})/task/|/proc\b|pgrep|pidof|\bps ).*\bdo\b.*/wchan\b`)
 
-// waitRow, stateFirst and nameFirst are lines of its answer that name a process; what has the path or
-// the whole word of the state is read as a thread of /proc. The number, the name, the letter of the
-// state and what it waits in stand in this order:
+// waitRow, stateFirst and nameFirst are lines of its answer that name a process; what has the path
+// or the whole word of the state is read as a thread of /proc. The number, the name, the letter of
+// the state and what it waits in stand in this order:
 //
 //	61127 runc fanotify_handle_event             118291 worker-1 D request_wait_answer
 //	118291 D worker-1 request_wait_answer
@@ -34,8 +34,8 @@ var (
 // choosesHung is a command of a shell that goes on only with what is in state D.
 var choosesHung = regexp.MustCompile(`\bcase \S+ in \(?["']?D\S*\)|[ =]=? *["']?D["']? *\]|\^?State:?(?:\.|\\s[+*]?|\\t|[ \t])D\b`)
 
-// waitingProcess makes the event of a process or a thread that waits for something with a name, of a
-// row with these parts: its number, its name, the letter of its state, what it waits in.
+// waitingProcess makes the event of a process or a thread that waits for something with a name, of
+// a row with these parts: its number, its name, the letter of its state, what it waits in.
 func waitingProcess(id, name, letter, wchan int) func(command string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
 	return func(command string, m []string, quotes []event.Quote) (e event.Event, ok bool) {
 		comm, state, function := m[name], m[letter], m[wchan]

@@ -8,10 +8,10 @@ import (
 	"github.com/plegdiag/plegdiag/internal/event"
 )
 
-// GiveAwayCrashes takes crashes from daemons that go on to write: shims, runc and plugins write
+// giveAwayCrashes takes crashes from daemons that go on to write: shims, runc and plugins write
 // into the log of the daemon that starts them, under its name and its process id, and it is one of
 // them that has ended. The events are in the order of time.
-func GiveAwayCrashes(events []*event.Event) {
+func giveAwayCrashes(events []*event.Event) {
 	type writer struct {
 		component string
 		pid       int

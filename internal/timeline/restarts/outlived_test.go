@@ -27,7 +27,7 @@ func TestGiveAwayCrashes(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			crash := says(event.KindCrash, 7, 0, time.Second)
-			GiveAwayCrashes([]*event.Event{crash, says(event.KindCRICall, c.pid, c.after, 0)})
+			giveAwayCrashes([]*event.Event{crash, says(event.KindCRICall, c.pid, c.after, 0)})
 			require.Equal(t, c.of, crash.Component)
 		})
 	}

@@ -45,6 +45,7 @@ type daemonHistory struct {
 // known. The stop or the end of a unit gets the time until its daemon was started again. The events
 // that it is given are in the order of time.
 func Find(events []*event.Event) (all []*event.Event) {
+	giveAwayCrashes(events)
 	lives := historiesOfDaemons(events)
 	defer noteWritesAgain(events)
 	for _, name := range slices.Sorted(maps.Keys(lives)) {
