@@ -64,7 +64,9 @@ type Section struct {
 }
 
 // ownColumns is in a command that prints a listing under names of somebody's own, below which no
-// row looks as it should: kubectl get events -o custom-columns=T:.lastTimestamp,TYPE:.type,…
+// row looks as it should:
+//
+//	kubectl get events -o custom-columns=T:.lastTimestamp,TYPE:.type,…
 const ownColumns = "custom-columns"
 
 // choosesState is a command that looks only at threads of one state: 1 is its letter.

@@ -1,6 +1,7 @@
 package restarts
 
 import (
+	"slices"
 	"time"
 
 	"github.com/plegdiag/plegdiag/internal/event"
@@ -18,8 +19,7 @@ const longestReboot = 5 * time.Minute
 //	01:23:34 kubelet          Node node-1 has been rebooted, boot id: a90e54f2-…
 func markReboots(events []*event.Event) {
 	back := map[string]time.Time{} // by node, of the Event behind
-	for i := len(events) - 1; i >= 0; i-- {
-		e := events[i]
+	for _, e := range slices.Backward(events) {
 		if e.Kind != event.KindKubeEvent || !e.Start.Known || e.Start.Lacks != 0 {
 			continue
 		}

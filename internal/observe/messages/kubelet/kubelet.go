@@ -723,8 +723,10 @@ func observedPanic(r *event.Record) (event.Event, bool) {
 	return crash.Event("kubelet", "crashes", reason), true
 }
 
-// EventedFull: "Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg
-// event channel capacity is full with 1000 events" (≥ 1.26, with the gate EventedPLEG on).
+// EventedFull is a kubelet with the gate EventedPLEG (≥ 1.26) whose event channel is full; the
+// Ready condition of its node repeats it:
+//
+//	"Skipping pod synchronization" err="EventedPLEG is not healthy: EventedPLEG: pleg event channel capacity is full with 1000 events"
 func EventedFull(r *event.Record) (event.Event, bool) {
 	n, err := strconv.Atoi(scan.Digits(scan.After(r.Raw, "capacity is full with ")))
 	if err != nil {
