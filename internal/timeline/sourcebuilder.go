@@ -306,8 +306,8 @@ func (b *SourceBuilder) addClocks(rec *event.Record) {
 	}
 	if b.file.zoned < MaxPairs {
 		b.file.zoned++
-		b.Foreign = b.Foreign || rec.Contained && rec.Outer.T.Format("-07") != "+00" // it is the runtime's
-		if !b.Foreign || rec.Outer.IsZero() {                                        // else it is a container's own clock
+		b.Foreign = b.Foreign || rec.Contained && rec.Outer.T.Format("-07") != "+00" // the runtime stamped it in the zone of the node
+		if !b.Foreign || rec.Outer.IsZero() {                                        // else it is the clock of a container
 			b.countZone(rec.Time)
 		}
 		b.countZone(rec.Outer)

@@ -83,6 +83,7 @@ func TestAnswers(t *testing.T) {
 		"# ps -eo args --no-headers | sort | uniq -c | sort -rn | head -3\n   3911 redis-cli -h localhost ping\n   3911 grep -q PONG\n     57 /pause\n",
 		"# ps -eo args --no-headers | sort | uniq -c | sort -rn | head -3\n    391 nginx: worker process\n     57 /pause\n",
 		"# for p in $(pgrep -f 'runc init' | head -30); do sed -n '1,3p' /proc/$p/stack | tr '\\n' ';'; echo; done | sort | uniq -c | sort -rn\n     28 [<0>] rwsem_down_write_slowpath+0x370/0x570;[<0>] register_shrinker_prepared+0x25/0x70;[<0>] sget_fc+0x20d/0x2f0;\n      2 [<0>] futex_wait_queue_me+0xbb/0x120;[<0>] futex_wait+0x105/0x240;[<0>] do_futex+0x143/0x4b0;\n",
+		"# crictl images | grep -iE 'pause|IMAGE'\nIMAGE                 TAG       IMAGE ID        SIZE\n# docker images | grep -e pause -e REPO\nREPOSITORY          TAG       IMAGE ID       SIZE\nk8s.gcr.io/pause    3.2       80d28bedfe5d   683kB\n",
 		"# uname -r\n5.15.63-flatcar\n# uname -r\nno such command\n",
 		"# grep . /sys/fs/fuse/connections/*/waiting\n/sys/fs/fuse/connections/49/waiting:0\n/sys/fs/fuse/connections/62/waiting:2\n# cat /sys/fs/fuse/connections/62/waiting\n3\n",
 		"# for c in /sys/fs/fuse/connections/*; do echo \"${c##*/} $(cat $c/waiting)\"; done\n49 1\n62 5\n# for c in /sys/fs/fuse/connections/*; do echo \"${c##*/} $(cat $c/waiting)\"; done\n49 0\n62 5\n",

@@ -37,7 +37,7 @@ var shortages = []struct {
 	{"counted.open-files", 20000, 0, "one process has {value} files open"},
 	{"counted.mounts", 5000, 0, "{value} file systems are mounted; systemd, the kubelet and runc read the whole list again and again"},
 	{"counted.interfaces", 2000, 0, "{value} network interfaces exist, of which each pod has one; the kernel walks them under one lock"},
-	{"counted.alike", 1000, 0, "{value} processes of one command line run"},
+	{"counted.alike", 1000, 0, "{value} processes have the same command line"},
 	{"counted.addresses", 200, 0, "{value} addresses of pods are taken on this node, of 254 that a subnet of its usual size has"},
 	{"counted.cgroups", 10000, 0, "{value} cgroups exist"},
 	{"counted.containers", 1000, 0, "{value} containers or pods are listed, also such as have ended; relist reads all of them"},

@@ -10,7 +10,8 @@ import (
 
 // giveAwayCrashes takes crashes from daemons that go on to write: shims, runc and plugins write
 // into the log of the daemon that starts them, under its name and its process id, and it is one of
-// them that has ended. The events are in the order of time.
+// them that has ended. A start between is another process, though it may have the same id, as in a
+// container. The events are in the order of time.
 func giveAwayCrashes(events []*event.Event) {
 	type writer struct {
 		component string
@@ -23,7 +24,11 @@ func giveAwayCrashes(events []*event.Event) {
 			continue
 		}
 		by := writer{e.Component, e.IDs.PID}
-		if e.Kind != event.KindCrash {
+		switch {
+		case e.Kind == event.KindDaemonBoot, e.Kind == event.KindKubeletStart:
+			delete(wrote, by)
+			continue
+		case e.Kind != event.KindCrash:
 			if wrote[by].IsZero() {
 				wrote[by] = e.Start.T
 			}

@@ -31,4 +31,7 @@ func TestGiveAwayCrashes(t *testing.T) {
 			require.Equal(t, c.of, crash.Component)
 		})
 	}
+	crash := says(event.KindCrash, 1, 0, time.Second) // in a container the next one has the same id
+	giveAwayCrashes([]*event.Event{crash, says(event.KindDaemonBoot, 1, 2*time.Second, 0), says(event.KindCRICall, 1, 3*time.Second, 0)})
+	require.Equal(t, "containerd", crash.Component)
 }
